@@ -322,6 +322,7 @@ double relative_residual(const Communicator& communicator, const Product& whole,
 
 /// CG comes to the solution of the whole, with every recurrence, and copies agree in the end.
 void check_cg(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
+  constexpr bool has_form = requires { local.form; };
   const auto& subdomain = local.subdomain;
   const IndexMap& map = subdomain.map;
   const OperatorDescription& row = *find_operator("csr");
@@ -341,9 +342,18 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
                                      Way{solver::CgMethod::single_reduction, solver::CgLoop::launched},
                                      Way{solver::CgMethod::single_reduction, solver::CgLoop::persistent},
                                      Way{solver::CgMethod::pipelined, solver::CgLoop::launched}})
-    for (const char* preconditioner_name : {"none", "jacobi", "chebyshev"}) {
+    for (const std::string preconditioner_name : {"none", "jacobi", "chebyshev", "multigrid"}) {
       if (loop == solver::CgLoop::persistent && !resident) continue;
-      const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a);
+      solver::PreconditionerInput<double> input;
+      if (preconditioner_name == "multigrid") {
+        if constexpr (has_form) {
+          input.form = &local.form;
+          input.of = {&communicator, &local.part, &subdomain};
+        } else {
+          continue;
+        }
+      }
+      const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a, {}, input);
       if (solver::has_one_sum(method) && !preconditioner->is_fused()) continue;
       Vector<double> b_here(map.size());
       for (std::int32_t i = 0; i < map.size(); ++i) b_here[i] = whole.y[local.unknowns[i]];
@@ -353,7 +363,7 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
       options.method = method;
       options.loop = loop;
       options.preconditioner = preconditioner.get();
-      options.captured = a.gpus_run_alone();
+      options.captured = a.gpus_run_alone() && !preconditioner->waits();
       if (!options.captured) options.check_every = method == solver::CgMethod::pipelined ? 3 : 1;
       std::vector<double> x;
       const std::int64_t sums_before = a.vector_kernels().sums();

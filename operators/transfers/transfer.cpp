@@ -6,6 +6,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "mesh/base/counting.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/transfers/places_of_unknowns.hpp"
 
@@ -16,13 +17,18 @@ PlacesOfUnknowns places_of_unknowns(const Vector<std::int32_t>& unknowns, std::i
     throw std::length_error("the coarse level has more than 2^31 - 1 nodes of cells; take fewer cells");
   PlacesOfUnknowns found{Vector<std::int64_t>(count + std::int64_t{1}), {}};
   fill(found.begin, std::int64_t{0});
-  for (const std::int32_t unknown : unknowns.span())
-    if (unknown >= 0) ++found.begin[unknown + 1];
-  for (std::int32_t u = 0; u < count; ++u) found.begin[u + 1] += found.begin[u];
+  for_each_row(unknowns.size(), [&](std::int64_t place) {
+    if (unknowns[place] >= 0) mesh::count_one(found.begin[unknowns[place]]);
+  });
+  mesh::sum_before(found.begin.span());
   found.places = Vector<std::int32_t>(found.begin[count]);
   Vector<std::int64_t> next = copied(found.begin, Device::host);
-  for (std::int64_t place = 0; place < unknowns.size(); ++place)
-    if (unknowns[place] >= 0) found.places[next[unknowns[place]]++] = static_cast<std::int32_t>(place);
+  for_each_row(unknowns.size(), [&](std::int64_t place) {
+    if (unknowns[place] >= 0) found.places[mesh::count_one(next[unknowns[place]])] = static_cast<std::int32_t>(place);
+  });
+  for_each_row(count, [&](std::int64_t u) {  // threads came in any order
+    std::sort(found.places.data() + found.begin[u], found.places.data() + found.begin[u + 1]);
+  });
   return found;
 }
 

@@ -11,9 +11,9 @@
 
 #include "solver/benchmark/iteration_bytes.hpp"
 #include "solver/benchmark/testbed.hpp"
-#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/refusal.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 
 namespace femcg::solver {
 
@@ -278,9 +278,9 @@ void Comparison<T>::make(const BenchmarkEntry& entry, Rows rows) {
   MadeOperator<T>& made = contestant.made;
   const PreconditionerChoice& choice = system_.preconditioner;
   if (system_.load)
-    contestant.preconditioner =
-        make_preconditioner(choice.name, *made.a, choice.options,
-                            {made.diagonal ? &*made.diagonal : nullptr, system_.form});
+    contestant.preconditioner = make_preconditioner(
+        choice.name, *made.a, choice.options,
+        {made.diagonal ? &*made.diagonal : nullptr, system_.form, system_.of, system_.matrix.get()});
   made.diagonal.reset();
   for (BenchmarkResult& row : rows | std::views::filter(is_open)) try {
       note(measured, common_.warnings, row.record);
@@ -317,7 +317,7 @@ TimedEntry<T> Comparison<T>::timed_entry(const Turn& turn) const {
                       .preconditioner = turn.of->preconditioner.get(),
                       .method = method_for(system_.method, count),
                       .loop = system_.loop,
-                      .captured = made.captured,
+                      .captured = made.captured && !(turn.of->preconditioner && turn.of->preconditioner->waits()),
                       .stop = made.stop};
   if (system_.load) entry.b = std::span(loads_.at(made.a->device())).first(static_cast<std::size_t>(count));
   return entry;

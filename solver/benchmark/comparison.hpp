@@ -27,6 +27,7 @@ struct System {
   std::shared_ptr<const MatrixSource> source = {};  ///< of a matrix
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
+  PartOfForm of = {};  ///< of several processes
 
   std::int32_t unknowns() const { return form != nullptr ? form->unknowns : matrix->rows; }
 };

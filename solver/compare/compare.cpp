@@ -175,7 +175,8 @@ std::vector<BenchmarkResult> compare_point(const SweepPoint& point, const Discre
                       .load = made.load(),
                       .preconditioner = solver.preconditioner,
                       .method = solver.method,
-                      .loop = solver.loop};
+                      .loop = solver.loop,
+                      .of = {&communicator, &made.part, made.divided ? &made.subdomain : nullptr}};
   const Record common = common_record(point.resolved, made);
   std::vector<BenchmarkResult> rows;
   if (communicator.size() == 1) {

@@ -14,6 +14,7 @@
 #include "solver/compare/compare_entries.hpp"
 #include "solver/compare/distributed_testbed.hpp"
 #include "solver/compare/matrix_input.hpp"
+#include "solver/messages/do_on_all.hpp"
 #include "solver/messages/progress.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/problem/scaled_load.hpp"

@@ -7,6 +7,7 @@
 
 #include "operators/stored/assembled/single_values.hpp"
 #include "solver/krylov/cg.hpp"
+#include "solver/messages/do_on_all.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/problem/number_range.hpp"
 #include "solver/run/distributed_setup.hpp"

@@ -68,6 +68,38 @@ std::vector<std::int32_t> bad_cells(const BilinearForm& form, const ElementMatri
   return found;
 }
 
+double stretching(const mesh::Mesh& mesh) {
+  constexpr std::int32_t most_cells = 4096;
+  const int d = mesh.dimension();
+  const bool is_tensor = mesh::is_tensor(mesh.shape);
+  Eigen::Matrix3d regular = Eigen::Matrix3d::Identity();  // edges of the regular cell from its first vertex
+  if (!is_tensor) regular << 1, 0.5, 0.5, 0, std::sqrt(3.0) / 2, std::sqrt(3.0) / 6, 0, 0, std::sqrt(2.0 / 3);
+  const Eigen::MatrixXd to_regular = regular.topLeftCorner(d, d).inverse();
+  const std::vector<int> vertices = mesh::Lattice(mesh.shape, mesh.order).vertex_nodes();
+  std::vector<double> ratios;
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); cell += std::max(1, mesh.cell_count() / most_cells)) {
+    const mesh::CellNodes nodes = mesh.nodes(cell);
+    Eigen::MatrixXd edges = Eigen::MatrixXd::Zero(d, d);  // of tensor cells, the means along each axis
+    const auto count = static_cast<int>(vertices.size());
+    for (int v = 0; v < count; ++v) {
+      const std::array<double, 3> point = mesh.point(nodes[vertices[v]]);
+      for (int axis = 0; axis < d; ++axis) {
+        const double sign = is_tensor       ? ((v >> axis & 1) != 0 ? 2.0 : -2.0) / count
+                            : v == 0        ? -1
+                            : v == axis + 1 ? 1
+                                            : 0;
+        edges.col(axis) += sign * Eigen::Map<const Eigen::VectorXd>(point.data(), d);
+      }
+    }
+    const Eigen::VectorXd extents = Eigen::JacobiSVD<Eigen::MatrixXd>(edges * to_regular).singularValues();
+    if (extents(d - 1) > 0) ratios.push_back(extents(0) / extents(d - 1));
+  }
+  if (ratios.empty()) return 1;
+  const auto middle = ratios.begin() + std::ssize(ratios) / 2;
+  std::ranges::nth_element(ratios, middle);
+  return *middle;
+}
+
 BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::int32_t>& cells) {
   constexpr std::size_t most_unknowns = 2048;
   // Blocks: unknowns of cells that are joined by common ones.

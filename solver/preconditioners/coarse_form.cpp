@@ -3,8 +3,10 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -24,12 +26,18 @@ using operators::Vector;
 
 namespace {
 
+/// For several threads.
+void set(char& flag) { std::atomic_ref(flag).store(1, std::memory_order_relaxed); }
+
 /// Numbers the dofs that are not constrained.
 void number_unknowns(const std::vector<char>& constrained, BilinearForm& form) {
   form.unknown_of_dof = mesh::unset<std::int32_t>(constrained.size());
-  form.unknowns = 0;
-  for (std::size_t dof = 0; dof < constrained.size(); ++dof)
-    form.unknown_of_dof[dof] = constrained[dof] != 0 ? -1 : form.unknowns++;
+  const auto for_dofs = [&](const auto& work) { operators::for_each_row(std::ssize(constrained), work); };
+  for_dofs([&](std::int64_t dof) { form.unknown_of_dof[dof] = constrained[dof] != 0 ? 0 : 1; });
+  form.unknowns = mesh::sum_before(std::span(form.unknown_of_dof));
+  for_dofs([&](std::int64_t dof) {
+    if (constrained[dof] != 0) form.unknown_of_dof[dof] = -1;
+  });
 }
 
 /// A fine unknown, the cell that owns it, and its row of E.
@@ -38,9 +46,10 @@ struct OwnedNode {
   std::uint8_t row;
 };
 
-/// The fine unknowns by cells, each with the first cell that has it.
+/// The fine unknowns by cells, each with the first cell that has it, but for ghosts.
 template <class FineDofs>
-std::vector<OwnedNode> owned_nodes(const BilinearForm& fine, std::int32_t cells, int rows, const FineDofs& fine_dofs) {
+std::vector<OwnedNode> owned_nodes(const BilinearForm& fine, std::int32_t cells, int rows, const FineDofs& fine_dofs,
+                                   std::span<const std::int32_t> ghosts) {
   constexpr std::size_t most_rows = 125;  // of a hexahedron of degree 4
   const auto for_unknowns = [&](std::int32_t cell, const auto& work) {
     std::array<std::int32_t, most_rows> dofs;
@@ -52,6 +61,7 @@ std::vector<OwnedNode> owned_nodes(const BilinearForm& fine, std::int32_t cells,
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < cells; ++cell)
     for_unknowns(cell, [&](int, std::int32_t unknown) { mesh::lower(owner[unknown], cell); });
+  for (const std::int32_t ghost : ghosts) owner[ghost] = cells;
   return mesh::collect<OwnedNode>(cells, [&](std::int64_t number, std::vector<OwnedNode>& found) {
     const auto cell = static_cast<std::int32_t>(number);
     for_unknowns(cell, [&](int i, std::int32_t unknown) {
@@ -63,9 +73,11 @@ std::vector<OwnedNode> owned_nodes(const BilinearForm& fine, std::int32_t cells,
 /// `fine_dofs(cell, to)` writes the fine dofs of a coarse cell, in the order of E's rows.
 template <class FineDofs>
 CellTransferTables make_tables(const BilinearForm& fine, const BilinearForm& coarse, const Eigen::MatrixXd& embedding,
-                               const FineDofs& fine_dofs) {
+                               const FineDofs& fine_dofs, std::span<const std::int32_t> ghosts = {}) {
   const auto columns = static_cast<int>(embedding.cols());
-  const std::vector<OwnedNode> nodes = owned_nodes(fine, coarse.cells(), static_cast<int>(embedding.rows()), fine_dofs);
+  const std::vector<OwnedNode> nodes =
+      owned_nodes(fine, coarse.cells(), static_cast<int>(embedding.rows()), fine_dofs, ghosts);
+  const auto count = static_cast<std::int32_t>(nodes.size());
   const std::vector<std::int32_t> begins =
       mesh::collect<std::int32_t>(std::ssize(nodes), [&](std::int64_t k, std::vector<std::int32_t>& found) {
         if (k == 0 || nodes[k - 1].cell != nodes[k].cell) found.push_back(static_cast<std::int32_t>(k));
@@ -78,15 +90,15 @@ CellTransferTables make_tables(const BilinearForm& fine, const BilinearForm& coa
   tables.embedding = Vector<float>(embedding.size());
   for (Eigen::Index i = 0; i < embedding.rows(); ++i)
     for (int j = 0; j < columns; ++j) tables.embedding[i * columns + j] = static_cast<float>(embedding(i, j));
-  tables.owned = Vector<std::int32_t>(fine.unknowns);
-  tables.node = Vector<std::uint8_t>(fine.unknowns);
-  operators::for_each_row(fine.unknowns, [&](std::int64_t k) {
+  tables.owned = Vector<std::int32_t>(count);
+  tables.node = Vector<std::uint8_t>(count);
+  operators::for_each_row(count, [&](std::int64_t k) {
     tables.owned[k] = nodes[k].unknown;
     tables.node[k] = nodes[k].row;
   });
   tables.coarse = Vector<std::int32_t>(cells * columns);
   tables.owned_begin = Vector<std::int32_t>(cells + 1);
-  tables.owned_begin[cells] = fine.unknowns;
+  tables.owned_begin[cells] = count;
   operators::for_each_row(cells, [&](std::int64_t c) {
     tables.owned_begin[c] = begins[c];
     coarse.for_nodes(nodes[begins[c]].cell,
@@ -139,7 +151,7 @@ RobinFacet at_other_points(const RobinFacet& facet, operators::FacetEvaluator& o
 
 }  // namespace
 
-std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree) {
+std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, const PartOfForm& of) {
   auto coarse = std::make_unique<CoarseForm>();
   const FunctionSpace& of_fine = *fine.space;
   coarse->space = std::make_unique<const FunctionSpace>(of_fine.mesh(), degree);
@@ -159,18 +171,29 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree) {
   const std::vector<int> fine_entities = sub_entities(of_fine.basis().lattice()),
                          coarse_entities = sub_entities(space.basis().lattice());
   std::vector<char> constrained(static_cast<std::size_t>(space.dof_count()), 0);
+#pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
     const mesh::CellDofs coarse_dofs = space.dofs(cell);
     fine.for_nodes(cell, [&](int i, std::int32_t unknown) {
       if (unknown >= 0) return;
       for (std::size_t j = 0; j < coarse_dofs.size(); ++j)
-        if (coarse_entities[j] == fine_entities[i]) constrained[coarse_dofs[j]] = 1;
+        if (coarse_entities[j] == fine_entities[i]) set(constrained[coarse_dofs[j]]);
     });
   }
+  std::span<const std::int32_t> ghosts;
+  if (!of.alone()) {
+    coarse->shared = std::make_unique<const operators::SharedDofs>(*of.processes, space, *of.part);
+    std::vector<double> by_processes(constrained.begin(), constrained.end());  // a facet may be another's
+    coarse->shared->add_up(by_processes);
+    std::ranges::transform(by_processes, constrained.begin(), [](double count) { return count > 0 ? 1 : 0; });
+    ghosts = std::span(of.subdomain->map.unknowns).subspan(of.subdomain->map.owned);
+  }
   number_unknowns(constrained, form);
+  if (!of.alone()) coarse->subdomain.emplace(operators::subdomain_of(form, *coarse->shared));
   const Eigen::MatrixXd embedding = space.basis().values(of_fine.basis().nodes());
   coarse->transfer = make_tables(
-      fine, form, embedding, [&](std::int32_t cell, std::int32_t* to) { std::ranges::copy(of_fine.dofs(cell), to); });
+      fine, form, embedding, [&](std::int32_t cell, std::int32_t* to) { std::ranges::copy(of_fine.dofs(cell), to); },
+      ghosts);
   return coarse;
 }
 
@@ -225,7 +248,8 @@ std::array<double, 3> centre(const mesh::Mesh& mesh, std::int32_t cell) {
 /// The least and the greatest diffusion in the cells that are joined, at their centres.
 bool differs_much(const BilinearForm& fine, const JoinedCells& joined, std::int32_t cells) {
   constexpr double most = 4;
-  for (std::int32_t cell = 0; cell < cells; ++cell) {
+  const auto differs = [&](std::int64_t number) {
+    const auto cell = static_cast<std::int32_t>(number);
     double least = std::numeric_limits<double>::infinity(), greatest = 0;
     for (int k = 0; k < joined.count(); ++k) {
       const std::int32_t child = joined.cell(cell, k);
@@ -237,9 +261,13 @@ bool differs_much(const BilinearForm& fine, const JoinedCells& joined, std::int3
       least = std::min(least, value);
       greatest = std::max(greatest, value);
     }
-    if (greatest > most * least) return true;
-  }
-  return false;
+    return greatest > most * least;
+  };
+  std::atomic<bool> any = false;
+  operators::for_each_row(cells, [&](std::int64_t cell) {
+    if (!any.load(std::memory_order_relaxed) && differs(cell)) any.store(true, std::memory_order_relaxed);
+  });
+  return any;
 }
 
 /// Along which axes cells are joined, two and two.
@@ -265,6 +293,7 @@ std::unique_ptr<const mesh::Mesh> coarse_mesh(const mesh::Mesh& fine, const std:
   const mesh::GridIndexing places(options.cells[0] + 1, options.cells[1] + 1);
   coarse->coordinates.resize(static_cast<std::size_t>(coarse->node_count()) * d);
   const auto nodes = static_cast<std::int32_t>(coarse->coordinates.size() / d);
+#pragma omp parallel for schedule(static)
   for (std::int32_t node = 0; node < nodes; ++node) {
     mesh::GridIndex at = places(node);
     for (int axis = 0; axis < 3; ++axis) at[axis] *= ratio[axis];
@@ -369,14 +398,18 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
   };
 
   std::vector<char> constrained(static_cast<std::size_t>(form.space->dof_count()), 0);
-  std::vector<std::int32_t> dofs(corner_of.size());
+#pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < cells; ++cell) {
-    fine_dofs(cell, dofs.data());
     const mesh::CellDofs coarse_dofs = form.space->dofs(cell);
-    for (std::size_t i = 0; i < dofs.size(); ++i)
-      for (int j = 0; j < corners; ++j)
-        if (embedding(static_cast<Eigen::Index>(i), j) == 1 && fine.unknown_of_dof[dofs[i]] < 0)
-          constrained[coarse_dofs[static_cast<std::size_t>(j)]] = 1;
+    for (int j = 0; j < corners; ++j) {  // corner j of the coarse cell is that of the cell in it that is there
+      int child = 0, stride = 1;
+      for (int axis = 0; axis < d; ++axis) {
+        if ((j >> axis & 1) != 0) child += stride * (ratio[axis] - 1);
+        stride *= ratio[axis];
+      }
+      if (fine.unknown_of_dof[fine.space->dofs(joined.cell(cell, child))[j]] < 0)
+        set(constrained[coarse_dofs[static_cast<std::size_t>(j)]]);
+    }
   }
   number_unknowns(constrained, form);
   coarse->transfer = make_tables(fine, form, embedding, fine_dofs);

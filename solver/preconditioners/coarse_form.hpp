@@ -4,23 +4,38 @@
 #include <optional>
 
 #include "mesh/dofs/function_space.hpp"
+#include "mesh/parts/mesh_part.hpp"
+#include "operators/distributed/maps/index_map.hpp"
+#include "operators/distributed/maps/shared_dofs.hpp"
+#include "operators/distributed/messages/communicator.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/transfers/transfer.hpp"
 
 namespace femcg::solver {
+
+/// What this process has of a form that several have together; one process has no subdomain.
+struct PartOfForm {
+  const operators::Communicator* processes = &operators::Communicator::alone();
+  const mesh::MeshPart* part = nullptr;
+  const operators::FormSubdomain* subdomain = nullptr;  ///< of the form on that part
+
+  bool alone() const { return subdomain == nullptr; }
+};
 
 /// A form on a coarse level, and the transfer to it from the form of the level before.
 struct CoarseForm {
   std::unique_ptr<const mesh::Mesh> mesh;  ///< null where the cells are the same
   std::unique_ptr<const mesh::FunctionSpace> space;
   operators::BilinearForm form;
-  operators::CellTransferTables transfer;  ///< unknowns in the natural order of both forms
+  std::unique_ptr<const operators::SharedDofs> shared;  ///< of several processes, as the subdomain
+  std::optional<const operators::FormSubdomain> subdomain;
+  operators::CellTransferTables transfer;  ///< unknowns in the natural order of both forms; no fine ghosts
 };
 
 /// The same problem in a lower degree on the same cells, curved ones included. A node is constrained where those of
-/// `fine` in the interior of the same vertex, edge, face or cell are, so that the spaces are nested. `fine` must
-/// outlive it.
-std::unique_ptr<CoarseForm> lower_degree(const operators::BilinearForm& fine, int degree);
+/// `fine` in the interior of the same vertex, edge, face or cell are, so that the spaces are nested. `fine`, and
+/// what this process has of it where several do, must outlive it. Collective.
+std::unique_ptr<CoarseForm> lower_degree(const operators::BilinearForm& fine, int degree, const PartOfForm& of = {});
 
 /// The same problem, of degree 1, on a box with half as many cells along each axis along which cells are at most half
 /// as long again as along the shortest: point smoothers act along these alone. Null where `fine` is on no box of

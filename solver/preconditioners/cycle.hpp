@@ -5,8 +5,8 @@
 
 namespace femcg::solver {
 
-/// The smoother: steps k = 1 ... degree of the Chebyshev iteration of the fourth kind (Lottes 2023, algorithm 1 with
-/// all beta_k = 1),
+/// The smoother of a level: steps k = 1 ... Level::smoothing of the Chebyshev iteration of the fourth kind (Lottes
+/// 2023, algorithm 1 with all beta_k = 1),
 ///
 ///     d = (2k - 3) / (2k + 1) d + (8k - 4) / ((2k + 1) lambda) (D^-1 + B) (b - A x),   x += d
 ///
@@ -15,24 +15,21 @@ namespace femcg::solver {
 template <std::floating_point S>
 class Smoother {
  public:
-  explicit Smoother(int degree) : degree_(degree) {}
-  int degree() const { return degree_; }
-
   /// From x = 0; leaves q = A x.
-  void start(const Level<S>& level) const {
+  static void start(const Level<S>& level) {
     operators::chebyshev_first(scale(level, 1), level.b, level.inverse_diagonal, level.d, level.x);
     add_blocks(level, scale(level, 1), nullptr);
     steps(level, 2);
     level.a->apply(level.x, level.q);
   }
   /// From the x that there is.
-  void go_on(const Level<S>& level) const { steps(level, 1); }
+  static void go_on(const Level<S>& level) { steps(level, 1); }
 
  private:
   static constexpr double margin = 1.1;
   static double scale(const Level<S>& level, int k) { return (8 * k - 4) / ((2 * k + 1) * margin * level.largest); }
-  void steps(const Level<S>& level, int first) const {
-    for (int k = first; k <= degree_; ++k) {
+  static void steps(const Level<S>& level, int first) {
+    for (int k = first; k <= level.smoothing; ++k) {
       level.a->apply(level.x, level.q);
       const double factor = k == 1 ? 0 : static_cast<double>(2 * k - 3) / (2 * k + 1);
       operators::chebyshev_next(factor, scale(level, k), level.b, level.q, level.inverse_diagonal, level.d, level.x);
@@ -42,21 +39,20 @@ class Smoother {
   static void add_blocks(const Level<S>& level, double factor, const operators::Vector<S>* q) {
     if (level.blocks != nullptr) level.blocks->add(static_cast<S>(factor), level.b, q, level.d, level.x);
   }
-
-  int degree_;
 };
 
 /// x = the V-cycle's approximation of A^-1 b from level `number` on.
 template <std::floating_point S>
-void cycle(const Hierarchy<S>& hierarchy, const Smoother<S>& smoother, std::size_t number) {
+void cycle(const Hierarchy<S>& hierarchy, std::size_t number = 0) {
   const Level<S>& level = hierarchy.levels[number];
+  if (level.is_elsewhere()) return;
   if (level.is_coarsest()) return level.a->apply(level.b, level.x);
   const Level<S>& coarse = hierarchy.levels[number + 1];
-  smoother.start(level);
+  Smoother<S>::start(level);
   level.transfer->restrict_residual(level.b, level.q, coarse.b);
-  cycle(hierarchy, smoother, number + 1);
+  cycle(hierarchy, number + 1);
   level.transfer->add_prolonged(coarse.x, level.x);
-  smoother.go_on(level);
+  Smoother<S>::go_on(level);
 }
 
 }  // namespace femcg::solver

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <span>
 #include <stdexcept>
 #include <utility>
@@ -9,9 +12,13 @@
 
 #include "operators/backend/passes/vector_kernels.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/distributed/distributed_operator.hpp"
+#include "operators/distributed/distributed_transfer.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/preconditioner.hpp"
+#include "solver/krylov/recurrence.hpp"
+#include "solver/messages/do_on_all.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/preconditioners/aggregation.hpp"
 #include "solver/preconditioners/bad_cells.hpp"
@@ -25,6 +32,7 @@ using operators::BilinearForm;
 using operators::CellTransferTables;
 using operators::CsrMatrix;
 using operators::Device;
+using operators::FormSubdomain;
 using operators::Operator;
 using operators::RectangularMatrix;
 using operators::Vector;
@@ -37,19 +45,25 @@ int next_degree(const BilinearForm& form) {
   return degree == 4 && mesh::is_tensor(form.space->mesh().shape) ? 2 : degree - 1;
 }
 
-/// places[u]: where an operator's vectors have unknown u; empty where that is u.
+/// places[u]: where an operator's vectors have unknown u of the form; empty where that is u. `map`: of one process
+/// null.
 template <std::floating_point T>
-std::vector<std::int32_t> places_of(const Operator<T>& a) {
+std::vector<std::int32_t> places_of(const Operator<T>& a, const operators::IndexMap* map = nullptr) {
   const Vector<std::int32_t> order = operators::copied(a.ordering(), Device::host);
-  std::vector<std::int32_t> places(static_cast<std::size_t>(order.size()));
-  for (std::int64_t i = 0; i < order.size(); ++i) places[order[i]] = static_cast<std::int32_t>(i);
+  if (order.size() == 0 && map == nullptr) return {};
+  std::vector<std::int32_t> places(static_cast<std::size_t>(a.size()));
+  operators::for_each_row(a.size(), [&](std::int64_t i) {
+    const std::int64_t natural = order.size() > 0 ? order[i] : i;
+    places[map != nullptr ? map->unknowns[natural] : natural] = static_cast<std::int32_t>(i);
+  });
   return places;
 }
 
 void renumber(const std::vector<std::int32_t>& places, std::span<std::int32_t> unknowns) {
   if (places.empty()) return;
-  for (std::int32_t& unknown : unknowns)
-    if (unknown >= 0) unknown = places[unknown];
+  operators::for_each_row(std::ssize(unknowns), [&](std::int64_t i) {
+    if (unknowns[i] >= 0) unknowns[i] = places[unknowns[i]];
+  });
 }
 
 /// A matrix with rows and columns in the order of two operators.
@@ -77,6 +91,23 @@ RectangularMatrix renumbered(RectangularMatrix p, const Operator<T>& rows, const
 
 RectangularMatrix rectangular(CsrMatrix<double> matrix) {
   return {matrix.rows, matrix.rows, std::move(matrix.row_offsets), std::move(matrix.columns), std::move(matrix.values)};
+}
+
+double diagonal_entry(const CsrMatrix<double>& matrix, std::int32_t row) {
+  std::int64_t k = matrix.row_offsets[row];
+  while (matrix.columns[k] != row) ++k;
+  return matrix.values[k];
+}
+
+RectangularMatrix identity(std::int32_t rows) {
+  RectangularMatrix p{rows, rows, Vector<std::int64_t>(rows + std::int64_t{1}), Vector<std::int32_t>(rows),
+                      Vector<double>(rows)};
+  for (std::int32_t i = 0; i < rows; ++i) {
+    p.row_offsets[i] = p.column[i] = i;
+    p.value[i] = 1;
+  }
+  p.row_offsets[rows] = rows;
+  return p;
 }
 
 /// A copy of a square matrix in precision T.
@@ -122,32 +153,71 @@ class BlockJacobi final : public Preconditioner<T> {
 template <std::floating_point T>
 class HierarchyMaker {
  public:
-  HierarchyMaker(Device device, const HierarchyChoice& choice) : device_(device), choice_(choice) {}
+  HierarchyMaker(const PartOfForm& of, Device device, const HierarchyChoice& choice)
+      : of_(of), device_(device), choice_(choice) {}
 
-  Hierarchy<T> make(const BilinearForm& form, const Operator<T>* fine) {
-    std::vector<const BilinearForm*> forms{&form};
-    while (const BilinearForm* next = coarser(*forms.back())) forms.push_back(next);
-    RectangularMatrix matrix = matrix_of(*forms.back());
-    for (const BilinearForm* each : std::span(forms).first(forms.size() - 1))
-      add_of_form(*each, each == &form ? fine : nullptr);
-    if (matrix.rows > choice_.coarsest) {
-      if (forms.size() == 1 && fine != nullptr)
-        add_of_form(form, fine);
-      else
-        add(describe(*forms.back()), choice_.coarse, nullptr, make_stored(square<T>(matrix)), blocks_of(*forms.back()));
-    }
+  Hierarchy<T> make(const CsrMatrix<double>& of, const Operator<T>* fine) {
+    RectangularMatrix matrix{of.rows, of.rows, operators::copied(of.row_offsets, Device::host),
+                             operators::copied(of.columns, Device::host), operators::copied(of.values, Device::host)};
+    if (of.rows > choice_.coarsest)
+      add("matrix", fine != nullptr ? "" : choice_.coarse, fine,
+          fine != nullptr ? nullptr : make_stored(square<T>(matrix)), {});
     add_aggregates(std::move(matrix));
+    add_transfers();
+    return std::move(hierarchy_);
+  }
+  Hierarchy<T> make(const BilinearForm& form, const Operator<T>* fine) {
+    forms_.push_back({&form, of_.subdomain});
+    hierarchy_.stretching =
+        of_.processes->sum(stretching(form.space->mesh())) / static_cast<double>(of_.processes->size());
+    while (add_coarser()) continue;
+    of_.alone() ? make_alone(fine) : make_together(fine);
     add_transfers();
     return std::move(hierarchy_);
   }
 
  private:
+  static constexpr int usual_smoothing = 3, most_smoothing = 24;
   static constexpr int lanczos_steps = 10;  ///< 5% or less below the eigenvalue; the smoother's margin is 10%
   static constexpr double most_kept = 0.7;  ///< unknowns of a level over those of the finer one, at most
 
-  static std::string describe(const BilinearForm& form) {
-    return form.space->mesh().box && form.space->degree() == 1 ? fmt::format("box of {} cells", form.cells())
-                                                               : fmt::format("degree {}", form.space->degree());
+  /// A form, and the part of it that this process has where several share it.
+  struct LevelForm {
+    const BilinearForm* form;
+    const FormSubdomain* subdomain;
+    const operators::IndexMap* map() const { return subdomain != nullptr ? &subdomain->map : nullptr; }
+  };
+
+  void make_alone(const Operator<T>* fine) {
+    RectangularMatrix matrix = matrix_of(*forms_.back().form);
+    add_of_forms(std::span(forms_).first(forms_.size() - 1), fine);
+    if (matrix.rows > choice_.coarsest) {
+      const LevelForm& last = forms_.back();
+      if (forms_.size() == 1 && fine != nullptr)
+        add_of_form(last, fine);
+      else
+        add(describe(*last.form), choice_.coarse, nullptr, make_stored(square<T>(matrix)), blocks_of(last));
+    }
+    add_aggregates(std::move(matrix));
+  }
+
+  /// All processes share the levels of forms. The first takes the rest, from the matrix of degree 1 on, whose unknowns
+  /// are those of the inverse where they are few.
+  void make_together(const Operator<T>* fine) {
+    RectangularMatrix matrix = matrix_on_first(*forms_.back().subdomain);
+    add_of_forms(forms_, fine);
+    hierarchy_.shared = hierarchy_.levels.size();
+    do_on_all(*of_.processes, [&] {
+      if (!of_.processes->is_first()) return hierarchy_.levels.push_back(Level<T>());
+      if (matrix.rows <= choice_.coarsest) transfers_.emplace_back(identity(matrix.rows));
+      add_aggregates(std::move(matrix));
+    });
+  }
+
+  std::string describe(const BilinearForm& form) const {
+    return of_.alone() && form.space->mesh().box && form.space->degree() == 1
+               ? fmt::format("box of {} cells", form.cells())
+               : fmt::format("degree {}", form.space->degree());
   }
   /// The matrix of the form of degree 1, which tells its bad cells.
   RectangularMatrix matrix_of(const BilinearForm& form) {
@@ -158,16 +228,46 @@ class HierarchyMaker {
     return matrix;
   }
 
-  /// The form of the next coarser level, with the transfer to it; null where aggregation follows.
-  const BilinearForm* coarser(const BilinearForm& form) {
+  /// The whole matrix on the first process. Of the cells that share no unknown with other processes, tells the bad
+  /// ones.
+  RectangularMatrix matrix_on_first(const FormSubdomain& subdomain) {
+    operators::ElementMatrices of_interior;
+    std::array<CsrMatrix<double>, 2> matrices;
+    const std::array parts{&subdomain.interior, &subdomain.interface};
+    do_on_all(*of_.processes, [&] {
+      for (std::size_t i = 0; i < parts.size(); ++i)
+        if (!parts[i]->empty()) {
+          operators::ElementMatrices of_part = operators::assemble_element_matrices(parts[i]->form);
+          matrices[i] = operators::assemble<double>(parts[i]->form, of_part);
+          if (i == 0) of_interior = std::move(of_part);
+        }
+    });
+    const auto rows = operators::complete_rows(*of_.processes, subdomain, parts[0]->empty() ? nullptr : &matrices[0],
+                                               parts[1]->empty() ? nullptr : &matrices[1]);
+    if (!parts[0]->empty() && !parts[0]->mesh->box) {
+      std::vector<double> diagonal;
+      for (const std::int32_t unknown : subdomain.interior_unknowns)
+        diagonal.push_back(diagonal_entry(rows.matrix, unknown));
+      for (const std::int32_t cell : bad_cells(parts[0]->form, of_interior, diagonal))
+        bad_cells_.push_back(parts[0]->cells[cell]);
+    }
+    return operators::gathered_on_first(*of_.processes, subdomain.map, rows);
+  }
+
+  /// The form of the next coarser level, with the transfer to it; false where aggregation follows.
+  bool add_coarser() {
+    const BilinearForm& form = *forms_.back().form;
     const int degree = form.space->degree();
-    std::unique_ptr<CoarseForm> next = degree > 1                         ? lower_degree(form, next_degree(form))
-                                       : form.unknowns > choice_.coarsest ? coarser_box(form)
-                                                                          : nullptr;
-    if (next == nullptr) return nullptr;
+    PartOfForm of = of_;
+    of.subdomain = forms_.back().subdomain;
+    std::unique_ptr<CoarseForm> next = degree > 1 ? lower_degree(form, next_degree(form), of)
+                                       : of_.alone() && form.unknowns > choice_.coarsest ? coarser_box(form)
+                                                                                         : nullptr;
+    if (next == nullptr) return false;
     transfers_.emplace_back(std::move(next->transfer));
+    forms_.push_back({&next->form, next->subdomain ? &*next->subdomain : nullptr});
     hierarchy_.forms.push_back(std::move(next));
-    return &hierarchy_.forms.back()->form;
+    return true;
   }
 
   /// Smoothed aggregation from this matrix on, down to one that is inverted.
@@ -192,14 +292,42 @@ class HierarchyMaker {
         unsmoothed("inverse", choice_.coarse, nullptr, make_stored(square<T>(dense_inverse(matrix)))));
   }
 
-  operators::BlockInverses blocks_of(const BilinearForm& form) const {
-    return bad_cells_.empty() ? operators::BlockInverses() : inverses_round(form, bad_cells_);
+  /// Round the bad cells, of several processes those without ghosts and shared unknowns.
+  operators::BlockInverses blocks_of(const LevelForm& of) const {
+    if (bad_cells_.empty()) return {};
+    if (of.subdomain == nullptr) return inverses_round(*of.form, bad_cells_);
+    const operators::IndexMap& map = of.subdomain->map;
+    std::vector<char> is_shared(map.unknowns.size(), 0);
+    for (std::int32_t i = map.first_shared; i < map.size(); ++i) is_shared[map.unknowns[i]] = 1;
+    std::vector<std::int32_t> cells = bad_cells_;
+    std::erase_if(cells, [&](std::int32_t cell) {
+      bool shares = false;
+      of.form->for_unknowns(cell, [&](std::int32_t unknown) { shares = shares || is_shared[unknown] != 0; });
+      return shares;
+    });
+    return inverses_round(*of.form, cells);
   }
 
+  void add_of_forms(std::span<const LevelForm> forms, const Operator<T>* fine) {
+    for (const LevelForm& each : forms) add_of_form(each, &each == forms_.data() ? fine : nullptr);
+  }
   /// A level with an operator of the catalogue, or with one that is given.
-  void add_of_form(const BilinearForm& form, const Operator<T>* given) {
-    if (given != nullptr) return add(describe(form), "", given, nullptr, blocks_of(form));
-    const std::string name = form.space->degree() > 1 ? choice_.fine : "matrix-free";
+  void add_of_form(const LevelForm& of, const Operator<T>* given) {
+    make_level(of, given);
+    // A point smoother leaves what varies along the long axis alone, which a lower degree does not have. Levels of
+    // degree 1 coarsen the short axes first.
+    if (choice_.smoothing == 0 && of.form->space->degree() > 1)
+      hierarchy_.levels.back().smoothing =
+          std::clamp(static_cast<int>(std::lround(1.1 * hierarchy_.stretching)), usual_smoothing, most_smoothing);
+  }
+  void make_level(const LevelForm& of, const Operator<T>* given) {
+    if (given != nullptr) return add(describe(*of.form), "", given, nullptr, blocks_of(of), of.map());
+    const bool stored = of.form->space->degree() == 1 && !of.form->space->mesh().box;
+    const std::string name = of.form->space->degree() > 1 ? choice_.fine : stored ? choice_.coarse : "matrix-free";
+    add(describe(*of.form), name, nullptr, of.subdomain != nullptr ? joined(*of.subdomain, name) : made(*of.form, name),
+        blocks_of(of), of.map());
+  }
+  std::unique_ptr<Operator<T>> made(const BilinearForm& form, const std::string& name) const {
     operators::Ingredients<T> from;
     from.device = device_;
     from.form = &form;
@@ -210,7 +338,16 @@ class HierarchyMaker {
     if (needs == operators::Needs::element_matrices) from.element_matrices = &element_matrices;
     if (needs == operators::Needs::matrix)
       from.matrix = std::make_shared<const CsrMatrix<T>>(operators::assemble<T>(form, element_matrices));
-    add(describe(form), name, nullptr, row.make(from, operators::Options()), blocks_of(form));
+    return row.make(from, operators::Options());
+  }
+  std::unique_ptr<Operator<T>> joined(const FormSubdomain& subdomain, const std::string& name) const {
+    std::unique_ptr<Operator<T>> interior, interface;
+    do_on_all(*of_.processes, [&] {
+      if (!subdomain.interior.empty()) interior = made(subdomain.interior.form, name);
+      if (!subdomain.interface.empty()) interface = made(subdomain.interface.form, name);
+    });
+    return std::make_unique<operators::DistributedOperator<T>>(*of_.processes, subdomain, device_, std::move(interior),
+                                                               std::move(interface), operators::ExchangeMode::overlap);
   }
   std::unique_ptr<Operator<T>> make_stored(std::shared_ptr<const CsrMatrix<T>> matrix) const {
     operators::Ingredients<T> from;
@@ -221,19 +358,20 @@ class HierarchyMaker {
 
   /// A level that is smoothed. Its operator is somebody else's, or made for it.
   void add(std::string kind, std::string operator_name, const Operator<T>* given, std::unique_ptr<Operator<T>> made,
-           operators::BlockInverses blocks) {
+           operators::BlockInverses blocks, const operators::IndexMap* map = nullptr) {
     Level<T> level = unsmoothed(std::move(kind), std::move(operator_name), given, std::move(made));
     for (Vector<T>* vector : {&level.q, &level.d}) *vector = Vector<T>(level.a->size(), device_);
     level.inverse_diagonal = inverse_diagonal_of(*level.a, "multigrid");
-    if (blocks.count() == 0) {
+    const double of_blocks = vector_kernels_for(*level.a).ownership().sum(blocks.count());
+    if (of_blocks == 0) {
       level.largest = largest_eigenvalue(*level.a, level.inverse_diagonal, lanczos_steps);
     } else {
-      renumber(places_of(*level.a), blocks.unknowns);
+      renumber(places_of(*level.a, map), blocks.unknowns);
       const operators::InverseDiagonal all =
           std::exchange(level.inverse_diagonal, without(level.inverse_diagonal, blocks.unknowns));
       level.blocks = operators::make_local_solves<T>(std::move(blocks), device_);
-      const BlockJacobi<T> of_blocks(level);
-      level.largest = largest_eigenvalue(*level.a, all, lanczos_steps, &of_blocks);
+      const BlockJacobi<T> block_jacobi(level);
+      level.largest = largest_eigenvalue(*level.a, all, lanczos_steps, &block_jacobi);
     }
     hierarchy_.levels.push_back(std::move(level));
   }
@@ -244,6 +382,7 @@ class HierarchyMaker {
     level.operator_name = std::move(operator_name);
     level.made = std::move(made);
     level.a = level.made != nullptr ? level.made.get() : given;
+    level.smoothing = choice_.smoothing > 0 ? choice_.smoothing : usual_smoothing;
     for (Vector<T>* vector : {&level.b, &level.x}) *vector = Vector<T>(level.a->size(), device_);
     return level;
   }
@@ -254,19 +393,39 @@ class HierarchyMaker {
       Level<T>& fine = hierarchy_.levels[l];
       const Operator<T>& coarse = *hierarchy_.levels[l + 1].a;
       if (auto* tables = std::get_if<CellTransferTables>(&transfers_[l])) {
-        renumber(places_of(coarse), tables->coarse.span());
-        renumber(places_of(*fine.a), tables->owned.span());
+        const operators::IndexMap *of_fine = forms_[l].map(), *of_coarse = forms_[l + 1].map();
+        renumber(places_of(coarse, of_coarse), tables->coarse.span());
+        renumber(places_of(*fine.a, of_fine), tables->owned.span());
         fine.transfer = operators::make_cell_transfer<T>(std::move(*tables), device_);
-      } else {
+        if (of_fine != nullptr)
+          fine.transfer = operators::make_distributed_transfer<T>(*of_.processes, *of_fine, *of_coarse,
+                                                                  std::move(fine.transfer), device_);
+      } else if (l + 1 != hierarchy_.shared) {
         fine.transfer = operators::make_matrix_transfer<T>(
             renumbered(std::move(std::get<RectangularMatrix>(transfers_[l])), *fine.a, coarse), device_);
       }
     }
+    if (hierarchy_.shared > 0) add_gathering_transfer();
+  }
+  void add_gathering_transfer() {
+    const std::size_t last = hierarchy_.shared - 1;
+    std::unique_ptr<operators::Transfer<T>> on_first;
+    do_on_all(*of_.processes, [&] {
+      if (!of_.processes->is_first()) return;
+      RectangularMatrix& p = std::get<RectangularMatrix>(transfers_[last]);
+      renumber(places_of(*hierarchy_.levels[last + 1].a), p.column.span());
+      on_first = operators::make_matrix_transfer<T>(p, device_);
+    });
+    Level<T>& fine = hierarchy_.levels[last];
+    fine.transfer = operators::make_gathering_transfer<T>(*of_.processes, *forms_[last].map(), fine.a->ordering(),
+                                                          std::move(on_first), device_);
   }
 
+  PartOfForm of_;
   Device device_;
   const HierarchyChoice& choice_;
   Hierarchy<T> hierarchy_;
+  std::vector<LevelForm> forms_;
   std::vector<std::int32_t> bad_cells_;
   std::vector<std::variant<CellTransferTables, RectangularMatrix>> transfers_;
 };
@@ -284,14 +443,25 @@ std::int64_t Level<T>::stored_bytes() const {
 }
 
 template <std::floating_point T>
-Hierarchy<T> make_hierarchy(const BilinearForm& form, Device device, const Operator<T>* fine,
+Hierarchy<T> make_hierarchy(const CsrMatrix<double>& matrix, Device device, const Operator<T>* fine,
                             const HierarchyChoice& choice) {
-  return HierarchyMaker<T>(device, choice).make(form, fine);
+  return HierarchyMaker<T>({}, device, choice).make(matrix, fine);
+}
+template <std::floating_point T>
+Hierarchy<T> make_hierarchy(const BilinearForm& form, const PartOfForm& of, Device device, const Operator<T>* fine,
+                            const HierarchyChoice& choice) {
+  return HierarchyMaker<T>(of, device, choice).make(form, fine);
 }
 
 template struct Level<double>;
 template struct Level<float>;
-template Hierarchy<double> make_hierarchy(const BilinearForm&, Device, const Operator<double>*, const HierarchyChoice&);
-template Hierarchy<float> make_hierarchy(const BilinearForm&, Device, const Operator<float>*, const HierarchyChoice&);
+template Hierarchy<double> make_hierarchy(const CsrMatrix<double>&, Device, const Operator<double>*,
+                                          const HierarchyChoice&);
+template Hierarchy<float> make_hierarchy(const CsrMatrix<double>&, Device, const Operator<float>*,
+                                         const HierarchyChoice&);
+template Hierarchy<double> make_hierarchy(const BilinearForm&, const PartOfForm&, Device, const Operator<double>*,
+                                          const HierarchyChoice&);
+template Hierarchy<float> make_hierarchy(const BilinearForm&, const PartOfForm&, Device, const Operator<float>*,
+                                         const HierarchyChoice&);
 
 }  // namespace femcg::solver

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "operators/catalogue.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "operators/transfers/local_solves.hpp"
 #include "operators/transfers/transfer.hpp"
 #include "solver/preconditioners/coarse_form.hpp"
@@ -18,14 +19,16 @@ template <std::floating_point T>
 struct Level {
   std::string kind;                 ///< "degree 2", "box", "aggregates", "inverse"
   std::string operator_name;        ///< in the catalogue
-  const operators::Operator<T>* a;  ///< on the coarsest level A^-1
+  const operators::Operator<T>* a;  ///< on the coarsest level A^-1; null where another process has the level
   std::unique_ptr<operators::Operator<T>> made;
   operators::InverseDiagonal inverse_diagonal;        ///< D^-1, 0 where a block is inverted
   std::unique_ptr<operators::LocalSolves<T>> blocks;  ///< B, where cells are bad; null where none are
   double largest = 1;                                 ///< eigenvalue of (D^-1 + B) A
+  int smoothing = 0;                                  ///< degree of the smoother's polynomial
   std::unique_ptr<operators::Transfer<T>> transfer;   ///< to the next level; none on the coarsest
   mutable operators::Vector<T> b, x, q, d;            ///< A x = b; q = A x; d: the smoother's step
 
+  bool is_elsewhere() const { return a == nullptr; }
   bool is_coarsest() const { return transfer == nullptr; }
   /// Operator, transfer, smoother and vectors; not an operator that is somebody else's.
   std::int64_t stored_bytes() const;
@@ -35,23 +38,30 @@ struct Level {
 struct HierarchyChoice {
   std::string fine = "matrix-free";  ///< operator of levels of degree 2 and more
   std::string coarse = "csr";        ///< operator of stored levels
-  double threshold = 0.25;           ///< of strong connections
+  int smoothing = 0;                 ///< degree of the smoother's polynomial; 0: 3, and more for stretched cells
+  double threshold = 0.45;           ///< of strong connections
   std::int32_t coarsest = 600;       ///< the most unknowns of the level that is solved directly
 };
 
-/// The levels of a form, the finest first. On one process.
+/// The levels of a form, the finest first. Several processes share those down to degree 1; the first has all below, and
+/// on the others one level that is elsewhere stands for them.
 template <std::floating_point T>
 struct Hierarchy {
   std::vector<std::unique_ptr<CoarseForm>> forms;  ///< that operators of the levels refer to
   std::vector<Level<T>> levels;
+  double stretching = 1;           ///< of the mesh's cells
+  std::size_t shared = 0;          ///< levels that several processes share
   double operator_complexity = 1;  ///< entries of all levels of aggregates over those of the first of them
 };
 
-/// By degree (4, 2, 1 or 3, 2, 1 or 2, 1), then by boxes with half as many cells, then by smoothed aggregation. `fine`,
-/// in precision T, serves as the finest level's operator where it is not null. Throws InputError where an operator is
-/// not positive definite.
+/// Of a form by degree (4, 2, 1 or 3, 2, 1 or 2, 1), then, on one process, by boxes with half as many cells, then by
+/// smoothed aggregation, which begins at once for a matrix. `fine`, in precision T, serves as the finest level's
+/// operator where it is not null. Throws InputError where an operator is not positive definite. Collective.
 template <std::floating_point T>
-Hierarchy<T> make_hierarchy(const operators::BilinearForm& form, operators::Device device,
+Hierarchy<T> make_hierarchy(const operators::CsrMatrix<double>& matrix, operators::Device device,
+                            const operators::Operator<T>* fine, const HierarchyChoice& choice);
+template <std::floating_point T>
+Hierarchy<T> make_hierarchy(const operators::BilinearForm& form, const PartOfForm& of, operators::Device device,
                             const operators::Operator<T>* fine, const HierarchyChoice& choice);
 
 }  // namespace femcg::solver

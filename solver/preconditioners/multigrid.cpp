@@ -9,6 +9,7 @@
 
 #include "operators/backend/permutation.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
+#include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/preconditioners/cycle.hpp"
 
@@ -25,12 +26,15 @@ namespace {
 
 bool is_smoother_degree(std::string_view text) {
   const auto number = operators::parse_positive(text);
-  return number && *number <= 8;
+  return text == "auto" || (number && *number <= 24);
 }
 bool is_stored(std::string_view text) { return text == "csr" || text == "sell"; }
 
 constexpr std::array<OptionDescription, 4> choices{{
-    {"smoother", "1 to 8", "3", "degree of its polynomial: products before and after the next coarser level",
+    {"smoother", "auto or 1 to 24", "auto",
+     "degree of its polynomial: products before and after the next coarser level; auto: 3, and for degree 2 and more "
+     "as "
+     "many as the cells are longer than wide",
      is_smoother_degree},
     {"precision", "single or double", "single",
      "of the cycle; in double precision, with that of CG, the finest level is CG's operator",
@@ -49,12 +53,16 @@ Vector<std::int32_t> places_between(const Operator<T>& from, const Operator<S>& 
   const auto unknown = [](const Vector<std::int32_t>& order, std::int64_t i) {
     return order.size() == 0 ? static_cast<std::int32_t>(i) : order[i];
   };
-  bool same = true;
-  for (std::int64_t i = 0; i < size && same; ++i) same = unknown(a, i) == unknown(b, i);
-  if (same) return {};
+  const std::int64_t others =
+      operators::sum_over_row_blocks(size, operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        std::int64_t count = 0;
+        for (std::int64_t i = first; i < last; ++i) count += unknown(a, i) != unknown(b, i) ? 1 : 0;
+        return count;
+      });
+  if (others == 0) return {};
   Vector<std::int32_t> place_in_a(size), places(size);
-  for (std::int64_t i = 0; i < size; ++i) place_in_a[unknown(a, i)] = static_cast<std::int32_t>(i);
-  for (std::int64_t i = 0; i < size; ++i) places[i] = place_in_a[unknown(b, i)];
+  operators::for_each_row(size, [&](std::int64_t i) { place_in_a[unknown(a, i)] = static_cast<std::int32_t>(i); });
+  operators::for_each_row(size, [&](std::int64_t i) { places[i] = place_in_a[unknown(b, i)]; });
   return operators::copied(places, from.device());
 }
 
@@ -86,39 +94,48 @@ void scatter_rounded(const Vector<From>& from, const Vector<std::int32_t>& place
 template <std::floating_point T, std::floating_point S>
 class Multigrid final : public Preconditioner<T> {
  public:
-  Multigrid(const Operator<T>& a, int smoother, const operators::BilinearForm& form, const HierarchyChoice& choice)
-      : Preconditioner<T>(a.size(), a.device()), smoother_(smoother), hierarchy_(make(a, form, choice)) {
+  Multigrid(const Operator<T>& a, const PreconditionerInput<T>& input, const HierarchyChoice& choice)
+      : Preconditioner<T>(a.size(), a.device()), hierarchy_(make(a, input, choice)) {
     places_ = places_between(a, *hierarchy_.levels.front().a);
+    for (const Level<S>& level : hierarchy_.levels) {
+      if (level.is_elsewhere()) continue;
+      const operators::VectorOwnership& ownership = vector_kernels_for(*level.a).ownership();
+      const auto of_all = [&](std::int64_t mine) {
+        return static_cast<std::int64_t>(ownership.sum(static_cast<double>(mine)));
+      };
+      levels_.push_back({level.kind, level.operator_name, of_all(ownership.counted(level.a->size())),
+                         of_all(level.stored_bytes()), level.is_coarsest() ? 0 : level.largest,
+                         of_all(level.blocks != nullptr ? level.blocks->count() : 0)});
+    }
   }
 
+  bool waits() const override { return hierarchy_.shared > 0; }
+
   PreconditionerCost cost() const override {
-    const int products = 2 * smoother_.degree();
+    const int products = 2 * hierarchy_.levels.front().smoothing;
     return {products, 7 * products, products};
   }
   std::map<std::string, std::string> chosen() const override {
-    return {{"smoother", fmt::format("{}", smoother_.degree())},
-            {"operator_complexity", fmt::format("{:.3g}", hierarchy_.operator_complexity)}};
-  }
-  std::vector<LevelSummary> levels() const override {
-    std::vector<LevelSummary> all;
-    for (const Level<S>& level : hierarchy_.levels)
-      all.push_back({level.kind, level.operator_name, level.a->size(), level.stored_bytes(),
-                     level.is_coarsest() ? 0 : level.largest, level.blocks != nullptr ? level.blocks->count() : 0});
+    std::map<std::string, std::string> all{
+        {"smoother", fmt::format("{}", hierarchy_.levels.front().smoothing)},
+        {"operator_complexity", fmt::format("{:.3g}", hierarchy_.operator_complexity)}};
+    if (hierarchy_.stretching > 3) all["stretched_cells"] = fmt::format("{:.3g}", hierarchy_.stretching);
     return all;
   }
+  std::vector<LevelSummary> levels() const override { return levels_; }
 
  private:
-  static Hierarchy<S> make(const Operator<T>& a, const operators::BilinearForm& form, const HierarchyChoice& choice) {
-    if constexpr (std::is_same_v<T, S>)
-      return make_hierarchy<S>(form, a.device(), &a, choice);
-    else
-      return make_hierarchy<S>(form, a.device(), nullptr, choice);
+  static Hierarchy<S> make(const Operator<T>& a, const PreconditionerInput<T>& input, const HierarchyChoice& choice) {
+    const Operator<S>* fine = nullptr;
+    if constexpr (std::is_same_v<T, S>) fine = &a;
+    if (input.form == nullptr) return make_hierarchy<S>(*input.matrix, a.device(), fine, choice);
+    return make_hierarchy<S>(*input.form, input.of, a.device(), fine, choice);
   }
 
   void solve(const Vector<T>& r, Vector<T>& z) const override {
     const Level<S>& finest = hierarchy_.levels.front();
     gather_rounded(r, places_, finest.b);
-    cycle(hierarchy_, smoother_, 0);
+    cycle(hierarchy_);
     scatter_rounded(finest.x, places_, z);
   }
   void solve_columns(const MultiVector<T>& r, MultiVector<T>& z) const override {
@@ -131,8 +148,8 @@ class Multigrid final : public Preconditioner<T> {
     }
   }
 
-  Smoother<S> smoother_;
   Hierarchy<S> hierarchy_;
+  std::vector<LevelSummary> levels_;
   Vector<std::int32_t> places_;
   mutable Vector<T> column_, solved_;
 };
@@ -144,17 +161,16 @@ std::span<const OptionDescription> multigrid_options() { return choices; }
 template <std::floating_point T>
 std::unique_ptr<Preconditioner<T>> make_multigrid(const Operator<T>& a, const Options& given,
                                                   const PreconditionerInput<T>& input) {
-  if (input.form == nullptr || input.form->unknowns != a.size())
-    throw InputError(
-        "multigrid needs the whole mesh: of a matrix from a file, and on several processes, use preconditioner jacobi");
+  if (input.form == nullptr && input.matrix == nullptr)
+    throw InputError("multigrid of a matrix from a file is for one process; use preconditioner jacobi");
   HierarchyChoice choice;
-  const auto smoother =
-      static_cast<int>(*operators::parse_positive(operators::value_of(choices[0], "multigrid", given)));
+  if (const std::string_view smoother = operators::value_of(choices[0], "multigrid", given); smoother != "auto")
+    choice.smoothing = static_cast<int>(*operators::parse_positive(smoother));
   choice.fine = operators::value_of(choices[2], "multigrid", given);
   choice.coarse = operators::value_of(choices[3], "multigrid", given);
   if (operators::value_of(choices[1], "multigrid", given) == "double")
-    return std::make_unique<Multigrid<T, T>>(a, smoother, *input.form, choice);
-  return std::make_unique<Multigrid<T, float>>(a, smoother, *input.form, choice);
+    return std::make_unique<Multigrid<T, T>>(a, input, choice);
+  return std::make_unique<Multigrid<T, float>>(a, input, choice);
 }
 
 template std::unique_ptr<Preconditioner<double>> make_multigrid(const Operator<double>&, const Options&,

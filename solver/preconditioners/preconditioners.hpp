@@ -6,11 +6,9 @@
 #include <string_view>
 
 #include "operators/options.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/preconditioner.hpp"
-
-namespace femcg::operators {
-struct BilinearForm;
-}
+#include "solver/preconditioners/coarse_form.hpp"
 
 namespace femcg::solver {
 
@@ -18,7 +16,10 @@ namespace femcg::solver {
 template <std::floating_point T>
 struct PreconditionerInput {
   const operators::Vector<T>* diagonal = nullptr;  ///< of the operator
-  const operators::BilinearForm* form = nullptr;   ///< whose matrix the operator is, on one process
+  const operators::BilinearForm* form = nullptr;   ///< whose matrix the operator is, or this process's part of it
+  PartOfForm of = {};                              ///< which part that is
+  const operators::CsrMatrix<double>* matrix =
+      nullptr;  ///< the operator itself, where there is no form; on one process
 };
 
 /// A preconditioner that `solver.preconditioner` may name.

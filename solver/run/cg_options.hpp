@@ -33,7 +33,8 @@ Options cg_options_as(const SolverChoice& solver, const operators::Operator<T>& 
   options.tolerance = solver.tolerance;
   options.max_iterations = solver.max_iterations;
   options.preconditioner = &preconditioner;
-  if (const auto* of_several = distributed(a); of_several != nullptr && !of_several->gpus_run_alone()) {
+  const auto* of_several = distributed(a);
+  if (preconditioner.waits() || (of_several != nullptr && !of_several->gpus_run_alone())) {
     options.captured = false;  // the host sends and adds up within an iteration
     options.check_every = 1;
   }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <exception>
 #include <fstream>
 #include <map>
 
@@ -15,6 +14,7 @@
 #include "mesh/parts/partition.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/distributed/gpu/gpu_interface.hpp"
+#include "solver/messages/do_on_all.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/prediction/iterations.hpp"
@@ -244,39 +244,6 @@ bool check_threads(const Communicator& communicator, bool needs_progress_threads
         "distribution.mode: auto does not try task, whose threads would take cores from those that multiply: use fewer "
         "--threads, or name it");
   return spare;
-}
-
-void do_on_all(const Communicator& communicator, const std::function<void()>& work) {
-  if (communicator.size() == 1) return work();
-  enum class Failure : std::int64_t { none, memory, input, other };
-  Failure failure = Failure::none;
-  std::string sentence;
-  std::exception_ptr mine;
-  try {
-    work();
-  } catch (const std::exception& error) {
-    mine = std::current_exception();
-    sentence = reason_of(error);
-    failure = dynamic_cast<const std::bad_alloc*>(&error) != nullptr ? Failure::memory
-              : is_refusal(error)                                    ? Failure::input
-                                                                     : Failure::other;
-  }
-  const auto failures = communicator.gathered(std::vector{failure});
-  const auto sentences = communicator.gathered(sentence);
-  if (mine) std::rethrow_exception(mine);
-  for (std::size_t rank = 0; rank < failures.size(); ++rank) {
-    const std::string there = fmt::format("process {}: {}", rank, sentences[rank]);
-    switch (failures[rank].front()) {
-      case Failure::none:
-        break;
-      case Failure::memory:
-        throw operators::OutOfMemory(there);
-      case Failure::input:
-        throw InputError(there);
-      case Failure::other:
-        throw std::runtime_error(there);
-    }
-  }
 }
 
 void add(const MemoryEstimate& need, MemoryEstimate& all) {

@@ -3,7 +3,6 @@
 // What several processes agree on before they solve a case, or compare operators on it.
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
@@ -49,10 +48,6 @@ std::vector<std::int32_t> partition(const MeshChoice& choice, const Distribution
 /// there are more threads than cores, and where progress threads (distribution.mode: task) go without for want of
 /// cores. Collective.
 bool check_threads(const operators::Communicator& communicator, bool needs_progress_threads, Record& record);
-
-/// Runs local work on every process; if it throws on one, all throw: that process what the work threw, the others the
-/// same sentence behind its number. Collective.
-void do_on_all(const operators::Communicator& communicator, const std::function<void()>& work);
 
 /// Adds a need to `all`, where both are in memory at the same time.
 void add(const MemoryEstimate& need, MemoryEstimate& all);

@@ -1,3 +1,4 @@
+#include "solver/messages/do_on_all.hpp"
 #include "solver/run/operator_maker.hpp"
 
 #include <fmt/format.h>

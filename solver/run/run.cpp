@@ -57,11 +57,10 @@ std::optional<OperatorEstimates> settle_device(const SolverChoice& solver, Devic
 }
 
 /// The solver with a preconditioner by its name, which the record gets.
-SolverChoice with_preconditioner(const SolverChoice& solver, bool is_box, const RunContext& context, Record& record) {
+SolverChoice with_preconditioner(const SolverChoice& solver, bool is_box, Record& record) {
   SolverChoice settled = solver;
   if (solver.preconditioner.name != automatic_preconditioner) return settled;
-  const std::string_view why_diagonal = !context.alone()                 ? "multigrid works on one process"
-                                        : has_one_sum(solver.method)     ? "solver.cg needs a diagonal one"
+  const std::string_view why_diagonal = has_one_sum(solver.method)       ? "solver.cg needs a diagonal one"
                                         : is_for_one_system(solver.loop) ? "solver.loop needs a diagonal one"
                                                                          : "";
   const PreconditionerDecision decision =
@@ -212,7 +211,7 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   const auto beside = [&] {
     if (writes) of_solutions->begin(problem.loads().size());
   };
-  const SolverChoice solver = with_preconditioner(resolved.solver, part.mesh.box.has_value(), context, record);
+  const SolverChoice solver = with_preconditioner(resolved.solver, part.mesh.box.has_value(), record);
   solved = solve({solver, resolved.mesh, resolved.distribution, initial, std::move(expected), beside}, kept, context,
                  record);
 

@@ -1,3 +1,4 @@
+#include "solver/messages/do_on_all.hpp"
 #include "solver/run/run_operator.hpp"
 
 #include <fmt/format.h>

@@ -150,7 +150,8 @@ class Solve {
                              record_);
       to.made = make_operators(solver_, problem_, maker, std::move(input_.expected), context_, record_);
       set_diagonal(*to.made.a);
-      begun = begin_with_trials(solver_, problem_, *system_, maker, to.made, context_, record_);
+      begun = begin_with_trials(solver_, problem_, preconditioner_input(nullptr), *system_, maker, to.made, context_,
+                                record_);
     }
     const operators::Operator<T>& a = *to.made.a;
     progress_.step("making the preconditioner", name(record_.device));
@@ -164,11 +165,15 @@ class Solve {
     record_.hierarchy = to.preconditioner->levels();
   }
 
+  PreconditionerInput<T> preconditioner_input(const operators::Vector<T>* diagonal) const {
+    return {diagonal, &problem_.form(), {&context_.processes, kept_.part.get(), discrete_.share_or_null()}};
+  }
+
   /// Where auto took one that there is no memory for, Jacobi.
   std::unique_ptr<Preconditioner<T>> preconditioner_of(const operators::Operator<T>& a,
                                                        const operators::Vector<T>* diagonal) {
     const PreconditionerChoice& choice = solver_.preconditioner;
-    const PreconditionerInput<T> input{diagonal, context_.alone() ? &problem_.form() : nullptr};
+    const PreconditionerInput<T> input = preconditioner_input(diagonal);
     try {
       return placed(choice.place, [&] { return make_preconditioner(choice.name, a, choice.options, input); });
     } catch (const operators::OutOfMemory&) {

@@ -12,9 +12,9 @@
 #include "operators/persistent/persistent_cg.hpp"
 #include "solver/benchmark/cached_bandwidth.hpp"
 #include "solver/benchmark/processor_time.hpp"
-#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/stopwatch.hpp"
 #include "solver/messages/units.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/prediction/iterations.hpp"
 #include "solver/prediction/prediction.hpp"
 #include "solver/prediction/timing_trial.hpp"
@@ -100,10 +100,12 @@ void begin_with_cached(Tune requested, const CachedTuning& kept, Record& record)
 template <std::floating_point T>
 class FirstIterations {
  public:
-  FirstIterations(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& system,
-                  const OperatorMaker<T>& maker, MadeOperators<T>& made, const RunContext& context, Record& record)
+  FirstIterations(const SolverChoice& solver, const Problem& problem, const PreconditionerInput<T>& input,
+                  LinearSystem<T>& system, const OperatorMaker<T>& maker, MadeOperators<T>& made,
+                  const RunContext& context, Record& record)
       : solver_(solver),
         problem_(problem),
+        input_(input),
         system_(system),
         maker_(maker),
         made_(made),
@@ -241,7 +243,7 @@ class FirstIterations {
     if (begun_ && begun_->preconditioner) return std::move(begun_->preconditioner);
     const PreconditionerChoice& choice = solver_.preconditioner;
     return timed(record_.seconds.conversion,
-                 [&] { return make_preconditioner(choice.name, *made_.a, choice.options, {nullptr, &problem_.form()}); });
+                 [&] { return make_preconditioner(choice.name, *made_.a, choice.options, input_); });
   }
 
   /// Residuals are computed on the host where one process is alone: operators take the GPU's memory.
@@ -329,6 +331,7 @@ class FirstIterations {
 
   const SolverChoice& solver_;
   const Problem& problem_;
+  const PreconditionerInput<T>& input_;
   LinearSystem<T>& system_;
   const OperatorMaker<T>& maker_;
   MadeOperators<T>& made_;
@@ -341,19 +344,22 @@ class FirstIterations {
 }  // namespace
 
 template <std::floating_point T>
-std::optional<Begun<T>> begin_with_trials(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& system,
+std::optional<Begun<T>> begin_with_trials(const SolverChoice& solver, const Problem& problem,
+                                          const PreconditionerInput<T>& input, LinearSystem<T>& system,
                                           const OperatorMaker<T>& maker, MadeOperators<T>& made,
                                           const RunContext& context, Record& record) {
-  FirstIterations<T> first(solver, problem, system, maker, made, context, record);
+  FirstIterations<T> first(solver, problem, input, system, maker, made, context, record);
   if (made.runner_up) first.choose_by_products();
   first.tune();
   return std::move(first.begun());
 }
 
-template std::optional<Begun<double>> begin_with_trials(const SolverChoice&, const Problem&, LinearSystem<double>&,
+template std::optional<Begun<double>> begin_with_trials(const SolverChoice&, const Problem&,
+                                                        const PreconditionerInput<double>&, LinearSystem<double>&,
                                                         const OperatorMaker<double>&, MadeOperators<double>&,
                                                         const RunContext&, Record&);
-template std::optional<Begun<float>> begin_with_trials(const SolverChoice&, const Problem&, LinearSystem<float>&,
+template std::optional<Begun<float>> begin_with_trials(const SolverChoice&, const Problem&,
+                                                       const PreconditionerInput<float>&, LinearSystem<float>&,
                                                        const OperatorMaker<float>&, MadeOperators<float>&,
                                                        const RunContext&, Record&);
 

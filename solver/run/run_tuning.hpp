@@ -9,11 +9,11 @@
 
 #include "solver/case/case.hpp"
 #include "solver/krylov/cg.hpp"
+#include "solver/messages/run_context.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run/linear_system.hpp"
 #include "solver/run/operator_maker.hpp"
-#include "solver/messages/run_context.hpp"
 #include "solver/run/run_operator.hpp"
 
 namespace femcg::solver {
@@ -39,9 +39,10 @@ bool may_be_persistent(const SolverChoice& solver);
 /// setting. Whoever wins takes the place of `made.a`, and the record says what was tried. One process keeps the best
 /// setting for later runs. Several tune only where the case insists on it (solver.tune: on), all with the same setting
 /// and by the slowest of them, and keep nothing: from run to run they come to the same bits unless they are asked to
-/// tune. Collective.
+/// tune. `input`: of the preconditioner. Collective.
 template <std::floating_point T>
-std::optional<Begun<T>> begin_with_trials(const SolverChoice& solver, const Problem& problem, LinearSystem<T>& system,
+std::optional<Begun<T>> begin_with_trials(const SolverChoice& solver, const Problem& problem,
+                                          const PreconditionerInput<T>& input, LinearSystem<T>& system,
                                           const OperatorMaker<T>& maker, MadeOperators<T>& made,
                                           const RunContext& context, Record& record);
 

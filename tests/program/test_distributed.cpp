@@ -182,6 +182,43 @@ TEST_CASE("all that is measured of a solution is what one process measures, on a
   }
 }
 
+TEST_CASE("several processes have the levels of multigrid that one has, and its iterations within two" * needs_mpi()) {
+  const std::string wedge =
+      "mesh: {box: {cells: [9, 10, 11], cell: tetrahedron, distort: 0.2}}\n"
+      "degree: 3\n"
+      "equation: {diffusion: \"1 + 9*x\", source: 1}\n"
+      "boundary: {left: {value: \"y\"}, right: {transfer: 2, ambient: 1}}\n"
+      "solver: {preconditioner: multigrid, tolerance: 1e-10, device: cpu}\noutput: {vtu: false}\n";
+  const std::string run = " $femcg run wedge.yaml --quiet --output ";
+  const Result result =
+      shell(prepare + tests::file("wedge.yaml", wedge) + run + "one || exit 8\n$mpirun 2" + run +
+            "two --set distribution.partition=curve --set 'mesh.box.cells=[9, 10, 11]' || exit 8\n$mpirun 4" + run +
+            "four --operator lma-gather || exit 8\n$mpirun 3" + run +
+            "loads --set 'solver.preconditioner={name: multigrid, precision: double}' --set "
+            "'loads={a: {source: 1}, b: {source: x}}' || exit 8\n"
+            "$mpirun 2 $femcg compare wedge.yaml --operators csr,matrix-free --set compare.iterations=5 --set "
+            "compare.repetitions=1 --output compared > compared.txt || exit 8\n"
+            "cat compared.txt\n" +
+            show("one") + show("two") + show("four") + show("loads"));
+  INFO(result.out.substr(0, 2000), result.err);
+  REQUIRE(result.status == 0);
+  const nlohmann::json one = record_of(result, "one");
+  CHECK(one["hierarchy"].size() == 4);
+  for (const std::string name : {"two", "four", "loads"}) {
+    const nlohmann::json several = record_of(result, name);
+    CAPTURE(name);
+    CHECK(several["hierarchy"].size() >= 4);
+    for (std::size_t level = 0; level < 3; ++level)
+      CHECK(several["hierarchy"][level]["unknowns"] == one["hierarchy"][level]["unknowns"]);
+    CHECK(several["solve"]["reason"] == "converged");
+    const double systems = several.contains("loads") ? 2 : 1;  // whose iterations are added up
+    CHECK(std::abs(number(one, "/solve/iterations") - number(several, "/solve/iterations") / systems) <= 2);
+  }
+  for (const char* path : {"/quantities/integral", "/quantities/maximum", "/quantities/flux/left"})
+    for (const char* name : {"two", "four"})
+      CHECK(number(record_of(result, name), path) == doctest::Approx(number(one, path)).epsilon(1e-8));
+}
+
 TEST_CASE("several processes begin from the solution of one" * needs_mpi()) {
   const Result result = shell(prepare + tests::file("square.yaml", square) +
                               "$femcg run square.yaml --quiet --output one || exit 8\n"

@@ -105,7 +105,7 @@ double value_of_polynomial(const double* x, int dimension, int degree) {
 
 /// The cycle of a hierarchy as a matrix, in the natural order of the unknowns.
 template <class T>
-Eigen::MatrixXd matrix_of_cycle(const Hierarchy<T>& hierarchy, int smoother) {
+Eigen::MatrixXd matrix_of_cycle(const Hierarchy<T>& hierarchy) {
   const Level<T>& finest = hierarchy.levels.front();
   const std::int64_t n = finest.a->size();
   Eigen::MatrixXd m(n, n);
@@ -114,7 +114,7 @@ Eigen::MatrixXd matrix_of_cycle(const Hierarchy<T>& hierarchy, int smoother) {
     fill(b, T(0));
     b[j] = 1;
     copy(to_ordering(*finest.a, b), finest.b);
-    cycle(hierarchy, Smoother<T>(smoother), 0);
+    cycle(hierarchy);
     const Vector<T> x = copied(from_ordering(*finest.a, finest.x), Device::host);
     for (std::int64_t i = 0; i < n; ++i) m(i, j) = static_cast<double>(x[i]);
   }
@@ -330,9 +330,10 @@ TEST_CASE_TEMPLATE("a cycle is symmetric and positive definite, and near the inv
         const tests::SmallForm small = tests::make_form(shape, degree, cells_for(shape, across));
         HierarchyChoice choice;
         choice.coarsest = 10;
-        const Hierarchy<T> hierarchy = make_hierarchy<T>(small.form, tests::device(), nullptr, choice);
+        choice.smoothing = smoother;
+        const Hierarchy<T> hierarchy = make_hierarchy<T>(small.form, {}, tests::device(), nullptr, choice);
         CHECK(hierarchy.levels.size() >= 2);
-        const Eigen::MatrixXd m = matrix_of_cycle(hierarchy, smoother);
+        const Eigen::MatrixXd m = matrix_of_cycle(hierarchy);
         CHECK((m - m.transpose()).norm() <= 100 * rounding * m.norm());
         const Eigen::VectorXd values = spectrum(0.5 * (m + m.transpose()), dense_matrix(small.form));
         CHECK(values.minCoeff() > (smoother == 1 ? 0.05 : 0.2));
@@ -423,9 +424,56 @@ TEST_CASE("slivers cost no iterations: their unknowns are inverted in the smooth
   CHECK(iterations_with_multigrid(small.form, "csr", 1e-9) <= clean + 4);
 }
 
-TEST_CASE("without the whole mesh there is no multigrid, and a sentence") {
-  const auto a = tests::dense<double>(Eigen::MatrixXd::Identity(3, 3));
-  CHECK_THROWS_WITH(
-      make_preconditioner<double>("multigrid", *a),
-      "multigrid needs the whole mesh: of a matrix from a file, and on several processes, use preconditioner jacobi");
+TEST_CASE("stretching is that of the cells, and stretched cells take more smoothing instead of more iterations") {
+  for (const CellShape shape : shapes) {
+    CAPTURE(mesh::name(shape));
+    tests::SmallForm regular = tests::make_form(shape, 2, cells_for(shape, 5));
+    const double of_regular = stretching(*regular.mesh);
+    CHECK(of_regular >= 1);
+    CHECK(of_regular < 2.6);
+  }
+  for (const double thin : {0.1, 0.01})
+    for (const int degree : {1, 2, 3}) {
+      CAPTURE(thin);
+      CAPTURE(degree);
+      mesh::BoxOptions box;
+      box.shape = CellShape::hexahedron;
+      box.cells = {9, 9, 9};
+      box.size = {1, 1, thin};
+      const mesh::Mesh plate = mesh::make_box(box);
+      CHECK(stretching(plate) == doctest::Approx(1 / thin));
+      tests::SmallForm small = tests::make_form(CellShape::hexahedron, degree, {9, 9, 9}, {.distort = 0});
+      small.mesh->coordinates = plate.coordinates;
+      const int iterations = iterations_with_multigrid(small.form, "csr", 1e-9);
+      CHECK(iterations >= 5);
+      CHECK(iterations <= (thin == 0.1 ? 18 : degree == 1 ? 30 : 80));
+    }
+}
+
+TEST_CASE("a matrix without a mesh has levels of aggregates alone") {
+  const tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 1, {14, 14, 14});
+  const CsrMatrix<double> matrix = assemble<double>(small.form, assemble_element_matrices(small.form));
+  Ingredients<double> from;
+  from.device = tests::device();
+  from.matrix =
+      std::make_shared<const CsrMatrix<double>>(assemble<double>(small.form, assemble_element_matrices(small.form)));
+  for (const char* name : {"csr", "sell"})
+    for (const char* precision : {"single", "double"}) {
+      const auto a = find_operator(name)->make<double>(from, {});
+      const auto m = make_preconditioner<double>("multigrid", *a, {{"precision", precision}}, {.matrix = &matrix});
+      CHECK(m->levels().front().kind == "matrix");
+      CHECK(m->levels().front().unknowns == a->size());
+      CgOptions<double> cg;
+      cg.tolerance = 1e-9;
+      cg.preconditioner = m.get();
+      std::vector<double> x;
+      const CgResult result =
+          conjugate_gradients(*a, tests::on_device(tests::random_vector<double>(a->size(), 5)), x, cg);
+      CHECK(result.reason == StopReason::converged);
+      CHECK(result.iterations >= 5);
+      CHECK(result.iterations <= 16);
+    }
+  const auto a = find_operator("csr")->make<double>(from, {});
+  CHECK_THROWS_WITH(make_preconditioner<double>("multigrid", *a),
+                    "multigrid of a matrix from a file is for one process; use preconditioner jacobi");
 }
