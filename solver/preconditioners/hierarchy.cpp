@@ -39,12 +39,6 @@ using operators::Vector;
 
 namespace {
 
-/// The next lower degree: 3, 2, 1 and, on simplices, where 2 after 4 costs a quarter more iterations, 4, 3; else 4, 2.
-int next_degree(const BilinearForm& form) {
-  const int degree = form.space->degree();
-  return degree == 4 && mesh::is_tensor(form.space->mesh().shape) ? 2 : degree - 1;
-}
-
 /// places[u]: where an operator's vectors have unknown u of the form; empty where that is u. `map`: of one process
 /// null.
 template <std::floating_point T>
@@ -260,7 +254,8 @@ class HierarchyMaker {
     const int degree = form.space->degree();
     PartOfForm of = of_;
     of.subdomain = forms_.back().subdomain;
-    std::unique_ptr<CoarseForm> next = degree > 1 ? lower_degree(form, next_degree(form), of)
+    std::unique_ptr<CoarseForm> next = degree > 1
+                                           ? lower_degree(form, next_degree(form.space->mesh().shape, degree), of)
                                        : of_.alone() && form.unknowns > choice_.coarsest ? coarser_box(form)
                                                                                          : nullptr;
     if (next == nullptr) return false;
@@ -431,6 +426,8 @@ class HierarchyMaker {
 };
 
 }  // namespace
+
+int next_degree(mesh::CellShape shape, int degree) { return degree == 4 && mesh::is_tensor(shape) ? 2 : degree - 1; }
 
 template <std::floating_point T>
 std::int64_t Level<T>::stored_bytes() const {

@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include "operators/backend/permutation.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/catalogue.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/preconditioners/cycle.hpp"
@@ -157,6 +159,35 @@ class Multigrid final : public Preconditioner<T> {
 }  // namespace
 
 std::span<const OptionDescription> multigrid_options() { return choices; }
+
+std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_t nonzeros, Device device) {
+  constexpr double of_entry = 8;      // of a matrix in compressed rows: value and column
+  constexpr double complexity = 1.6;  // of aggregates and their transfers
+  if (form == nullptr) return static_cast<std::int64_t>(complexity * of_entry * static_cast<double>(nonzeros));
+  const double of_unknown = 5 * sizeof(float) + (device == Device::cuda ? 9 : 5);  // vectors, D^-1; of a transfer
+  const double of_coarse_node = 12;                                                // of a cell, in a transfer
+  const mesh::CellShape shape = form->space->mesh().shape;
+  const double unknowns = form->unknowns, cells = form->cells();
+  const operators::StorageEstimate estimate =
+      operators::find_operator("matrix-free")->estimate(operators::Extent<float>{device, form}, {});
+  const auto of_operator =
+      static_cast<double>(estimate.stored() - (form->space->mesh().is_uniform_box() ? estimate.slack : 0));
+  double bytes = 0;
+  int degree = form->space->degree();
+  const auto part_of_unknowns = [&] {
+    return std::pow(static_cast<double>(degree) / form->space->degree(), mesh::dimension(shape));
+  };
+  for (; degree > 1; degree = next_degree(shape, degree))
+    bytes += part_of_unknowns() * (of_operator + of_unknown * unknowns) +
+             of_coarse_node * cells * mesh::Lattice(shape, next_degree(shape, degree)).size();
+  constexpr std::array row_lengths{7, 9, 15, 27};  // of triangles, quadrilaterals, tetrahedra, hexahedra
+  const double row_length = row_lengths[(mesh::dimension(shape) - 2) * 2 + (mesh::is_tensor(shape) ? 1 : 0)];
+  const bool has_boxes = form->space->mesh().box && mesh::is_tensor(shape);
+  bytes += part_of_unknowns() * (has_boxes ? 8.0 / 7 * (of_operator + of_unknown * unknowns)
+                                           : unknowns * (of_unknown + complexity * of_entry * row_length));
+  bytes += of_entry * 300 * 300;  // the inverse
+  return static_cast<std::int64_t>(bytes);
+}
 
 template <std::floating_point T>
 std::unique_ptr<Preconditioner<T>> make_multigrid(const Operator<T>& a, const Options& given,

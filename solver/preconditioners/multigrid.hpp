@@ -17,4 +17,8 @@ std::unique_ptr<Preconditioner<T>> make_multigrid(const operators::Operator<T>& 
 
 std::span<const operators::OptionDescription> multigrid_options();
 
+/// PreconditionerDescription::bytes_of_levels. Spaces of degree q have about (q / p)^d times the unknowns of that of
+/// degree p.
+std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device);
+
 }  // namespace femcg::solver

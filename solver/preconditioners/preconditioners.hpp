@@ -34,6 +34,10 @@ struct PreconditionerDescription {
                                                   const PreconditionerInput<T>&);
   Make<double>* make_double;
   Make<float>* make_single;
+  /// About how many bytes its levels take on a device, of a form, or of a matrix of so many entries where the form is
+  /// null; null where it has none.
+  std::int64_t (*bytes_of_levels)(const operators::BilinearForm* form, std::int64_t nonzeros,
+                                  operators::Device device) = nullptr;
 };
 
 std::span<const PreconditionerDescription> preconditioners();

@@ -132,8 +132,13 @@ template <std::floating_point T>
 void add_operator(MemoryEstimate& need, const MemoryUser& user, operators::Extent<T> of, Source source) {
   const std::int64_t unknowns = of.form != nullptr ? of.form->unknowns : of.matrix->rows;
   const VectorBytes vectors = bytes_of_vectors<T>(user, unknowns, of.form);
+  const std::int64_t levels =
+      user.preconditioner->bytes_of_levels != nullptr
+          ? user.preconditioner->bytes_of_levels(of.form, of.matrix != nullptr ? of.matrix->nonzeros() : 0, user.device)
+          : 0;
   if (user.device == Device::cuda)
-    need.reserved_bytes = of.reserved_bytes = std::max(vectors.device + user.also_on_device, user.least_reserved);
+    need.reserved_bytes = of.reserved_bytes =
+        std::max(vectors.device + levels + user.also_on_device, user.least_reserved);
   const operators::StorageEstimate& bytes = need.of_operator = bytes_of_operator(user, of);
   const std::int64_t stored = bytes.stored();
   need.streamed_bytes = bytes.on_host;
@@ -143,6 +148,7 @@ void add_operator(MemoryEstimate& need, const MemoryUser& user, operators::Exten
   add(need, "its conversion, for a moment", user.device, bytes.making);
   add(need, "its conversion, for a moment", Device::host, bytes.making_on_host);
   add(need, "vectors of CG", user.device, vectors.device, vectors.slack);
+  add(need, fmt::format("levels of {}", user.preconditioner->name), user.device, levels);
   const std::int64_t persistent = may_be_persistent(user, unknowns) ? bytes.persistent : 0;
   need.loop_bytes = persistent;
   const std::int64_t perhaps = user.loop == CgLoop::persistent ? 0 : persistent;  // this GPU may have too few threads
@@ -152,11 +158,11 @@ void add_operator(MemoryEstimate& need, const MemoryUser& user, operators::Exten
   std::int64_t making = counted + bytes.making_on_host + bytes.on_host, solving = vectors.host + bytes.on_host;
   if (user.device == Device::host) {
     making += bytes.making + (bytes.keeps_matrix ? 0 : stored);
-    solving += vectors.device + (bytes.keeps_matrix && source.stays ? 0 : stored);
+    solving += vectors.device + levels + (bytes.keeps_matrix && source.stays ? 0 : stored);
     need.slack_host_bytes = bytes.slack;
   } else {
     need.slack_host_bytes = bytes.slack_on_host;
-    const std::int64_t loop = vectors.device + persistent, sure_loop = loop - vectors.slack - perhaps;
+    const std::int64_t loop = vectors.device + levels + persistent, sure_loop = loop - vectors.slack - perhaps;
     need.device_bytes = stored + std::max(bytes.making, loop);
     need.slack_device_bytes = need.device_bytes - (stored - bytes.slack + std::max(bytes.making, sure_loop));
   }

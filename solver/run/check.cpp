@@ -15,6 +15,7 @@
 #include "solver/problem/choose_device.hpp"
 #include "solver/problem/make_mesh.hpp"
 #include "solver/problem/measure.hpp"
+#include "solver/problem/problem_size.hpp"
 #include "solver/run/run.hpp"
 #include "solver/run/run_operator.hpp"
 
@@ -71,7 +72,7 @@ std::string estimates(const SolverChoice& solver, const Problem& problem, operat
 }  // namespace
 
 std::string check(const Case& resolved, const Console& console) {
-  const SolverChoice& solver = resolved.solver;
+  SolverChoice solver = resolved.solver;
   Progress progress(console.progress);
   operators::Device device = choose_device(solver.device, solver.op);
   progress.step("meshing");
@@ -90,6 +91,8 @@ std::string check(const Case& resolved, const Console& console) {
   DeviceDecision on_device;
   if (device == operators::Device::cuda && has_gpu()) on_device = decide_device(solver, problem);
   if (!on_device.why_on_host.empty()) device = operators::Device::host;
+  std::string why_preconditioner;
+  solver = with_preconditioner(solver, size_of(problem).unknowns, mesh.box.has_value(), device, why_preconditioner);
   const StopRequested goes_on = [] { return false; };
   const RunContext context{operators::Communicator::alone(), progress, goes_on};
   const std::string expected = solver.precision == Precision::double_
@@ -98,7 +101,9 @@ std::string check(const Case& resolved, const Console& console) {
   progress.clear();
   for (const auto* warnings : {&mesh.warnings, &problem.warnings(), &std::as_const(of_probes)})
     for (const std::string& warning : *warnings) print_note(warning);
-  return expected + files + (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
+  if (!why_preconditioner.empty()) why_preconditioner = "# preconditioner auto: " + why_preconditioner + "\n";
+  return expected + why_preconditioner + files +
+         (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
 }
 
 }  // namespace femcg::solver

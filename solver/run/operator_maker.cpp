@@ -1,5 +1,5 @@
-#include "solver/messages/do_on_all.hpp"
 #include "solver/run/operator_maker.hpp"
+#include "solver/messages/do_on_all.hpp"
 
 #include <fmt/format.h>
 

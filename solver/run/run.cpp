@@ -56,21 +56,6 @@ std::optional<OperatorEstimates> settle_device(const SolverChoice& solver, Devic
   return expected;
 }
 
-/// The solver with a preconditioner by its name, which the record gets.
-SolverChoice with_preconditioner(const SolverChoice& solver, bool is_box, Record& record) {
-  SolverChoice settled = solver;
-  if (solver.preconditioner.name != automatic_preconditioner) return settled;
-  const std::string_view why_diagonal = has_one_sum(solver.method)       ? "solver.cg needs a diagonal one"
-                                        : is_for_one_system(solver.loop) ? "solver.loop needs a diagonal one"
-                                                                         : "";
-  const PreconditionerDecision decision =
-      decide_preconditioner(record.problem.unknowns, is_box, record.device, why_diagonal);
-  settled.preconditioner.name = decision.name;
-  record.preconditioner = settled.preconditioner;
-  record.why_preconditioner = decision.why;
-  return settled;
-}
-
 void measure_solutions(const Problem& problem, const Probes& probes, Solved& of, Record& record) {
   std::vector<BoundaryFlux> fluxes;
   for (std::size_t i = 0; i < of.solutions.size(); ++i) {
@@ -211,7 +196,9 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   const auto beside = [&] {
     if (writes) of_solutions->begin(problem.loads().size());
   };
-  const SolverChoice solver = with_preconditioner(resolved.solver, part.mesh.box.has_value(), record);
+  const SolverChoice solver = with_preconditioner(resolved.solver, record.problem.unknowns, part.mesh.box.has_value(),
+                                                  record.device, record.why_preconditioner);
+  record.preconditioner = solver.preconditioner;
   solved = solve({solver, resolved.mesh, resolved.distribution, initial, std::move(expected), beside}, kept, context,
                  record);
 

@@ -1,5 +1,5 @@
-#include "solver/messages/do_on_all.hpp"
 #include "solver/run/run_operator.hpp"
+#include "solver/messages/do_on_all.hpp"
 
 #include <fmt/format.h>
 
@@ -36,6 +36,19 @@ PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& p
           .systems = static_cast<std::int64_t>(problem.loads().size()),
           .iterations = iterations,
           .available = operators::available_bytes};
+}
+
+SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, bool is_box, Device device,
+                                 std::string& why) {
+  SolverChoice settled = solver;
+  if (solver.preconditioner.name != automatic_preconditioner) return settled;
+  const std::string_view why_diagonal = has_one_sum(solver.method)       ? "solver.cg needs a diagonal one"
+                                        : is_for_one_system(solver.loop) ? "solver.loop needs a diagonal one"
+                                                                         : "";
+  const PreconditionerDecision decision = decide_preconditioner(unknowns, is_box, device, why_diagonal);
+  settled.preconditioner.name = decision.name;
+  why = decision.why;
+  return settled;
 }
 
 template <std::floating_point T>

@@ -22,6 +22,10 @@ namespace femcg::solver {
 PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& problem, operators::Device device,
                                     double iterations);
 
+/// The solver with a preconditioner by its name, and why auto took it.
+SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, bool is_box,
+                                 operators::Device device, std::string& why);
+
 /// What every operator of a device is expected to take, in so many iterations a load.
 struct OperatorEstimates {
   Rates rates;

@@ -139,8 +139,21 @@ class Solve {
   }
 
  private:
-  /// Makes operator and preconditioner; `begun` is where CG on the first load came to meanwhile.
+  /// Makes operator and preconditioner; Jacobi where auto took one that there is no memory for. `begun` is where CG on
+  /// the first load came to meanwhile.
   void make(CachedOperator<T>& to, std::optional<Begun<T>>& begun) {
+    try {
+      make_as_chosen(to, begun);
+    } catch (const operators::OutOfMemory&) {
+      if (record_.why_preconditioner.empty() || solver_.preconditioner.name == "jacobi") throw;
+      solver_.preconditioner.name = record_.preconditioner.name = "jacobi";
+      record_.why_preconditioner = "jacobi, as there is no memory for the levels of multigrid";
+      begun.reset();
+      to.made = {};
+      make_as_chosen(to, begun);
+    }
+  }
+  void make_as_chosen(CachedOperator<T>& to, std::optional<Begun<T>>& begun) {
     const DistributionChoice& distribution = input_.distribution;
     const bool seeks_mode =
         record_.device == operators::Device::host && distribution.mode == operators::ExchangeMode::automatic;
@@ -157,31 +170,23 @@ class Solve {
     progress_.step("making the preconditioner", name(record_.device));
     record_.footprint = a.footprint();
     record_.chosen = a.chosen();
-    const operators::Vector<T> diagonal = diagonal_of(a);
-    to.preconditioner = begun && begun->preconditioner
-                            ? std::move(begun->preconditioner)
-                            : timed(record_.seconds.conversion, [&] { return preconditioner_of(a, &diagonal); });
+    if (begun && begun->preconditioner) {
+      to.preconditioner = std::move(begun->preconditioner);
+    } else {
+      const operators::Vector<T> diagonal = diagonal_of(a);
+      const PreconditionerChoice& choice = solver_.preconditioner;
+      to.preconditioner = timed(record_.seconds.conversion, [&] {
+        return placed(choice.place, [&] {
+          return make_preconditioner(choice.name, a, choice.options, preconditioner_input(&diagonal));
+        });
+      });
+    }
     record_.preconditioner_chosen = to.preconditioner->chosen();
     record_.hierarchy = to.preconditioner->levels();
   }
 
   PreconditionerInput<T> preconditioner_input(const operators::Vector<T>* diagonal) const {
     return {diagonal, &problem_.form(), {&context_.processes, kept_.part.get(), discrete_.share_or_null()}};
-  }
-
-  /// Where auto took one that there is no memory for, Jacobi.
-  std::unique_ptr<Preconditioner<T>> preconditioner_of(const operators::Operator<T>& a,
-                                                       const operators::Vector<T>* diagonal) {
-    const PreconditionerChoice& choice = solver_.preconditioner;
-    const PreconditionerInput<T> input = preconditioner_input(diagonal);
-    try {
-      return placed(choice.place, [&] { return make_preconditioner(choice.name, a, choice.options, input); });
-    } catch (const operators::OutOfMemory&) {
-      if (record_.why_preconditioner.empty()) throw;
-      record_.why_preconditioner = "jacobi, as there is no memory for the levels of multigrid";
-      record_.preconditioner.name = "jacobi";
-      return make_preconditioner("jacobi", a, {}, input);
-    }
   }
 
   operators::Vector<T> diagonal_of(const operators::Operator<T>& a) const {
@@ -346,7 +351,7 @@ class Solve {
   }
 
   SolveInput input_;
-  const SolverChoice& solver_;
+  SolverChoice solver_;
   CachedParts& kept_;
   const DiscreteProblem& discrete_;
   const Problem& problem_;

@@ -424,6 +424,25 @@ TEST_CASE("slivers cost no iterations: their unknowns are inverted in the smooth
   CHECK(iterations_with_multigrid(small.form, "csr", 1e-9) <= clean + 4);
 }
 
+TEST_CASE("the memory of levels is foreseen within a third") {
+  for (const CellShape shape : shapes)
+    for (int degree = 1; degree <= 4; ++degree) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(degree);
+      const int across = mesh::dimension(shape) == 2 ? 200 / degree : 24 / degree + 6;
+      const tests::SmallForm small = tests::make_form(shape, degree, cells_for(shape, across));
+      const ElementMatrices matrices = assemble_element_matrices(small.form);
+      const auto a = find_operator("csr")->make<double>(tests::ingredients<double>(small.form, matrices), {});
+      const auto m = make_preconditioner<double>("multigrid", *a, {}, {nullptr, &small.form});
+      double bytes = 0;
+      for (const LevelSummary& level : m->levels()) bytes += static_cast<double>(level.bytes);
+      const auto foreseen =
+          static_cast<double>(find_preconditioner("multigrid")->bytes_of_levels(&small.form, 0, tests::device()));
+      CHECK(foreseen > 0.67 * bytes);
+      CHECK(foreseen < 1.5 * bytes + 2e5);
+    }
+}
+
 TEST_CASE("stretching is that of the cells, and stretched cells take more smoothing instead of more iterations") {
   for (const CellShape shape : shapes) {
     CAPTURE(mesh::name(shape));
