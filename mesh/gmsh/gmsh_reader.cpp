@@ -173,6 +173,32 @@ void validate_geometry_mesh(Mesh& mesh) {
   }
 }
 
+/// The volume of all cells, or their area.
+double measure_of(const Mesh& mesh) {
+  const Quadrature rule = cell_quadrature(mesh.shape, mesh.dimension() * mesh.order / 2 + 1);
+  const GeometryTables tables(mesh, rule.points);
+  CellGeometry geometry(tables);
+  double sum = 0;
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    geometry.move_to(mesh, cell);
+    for (int q = 0; q < geometry.points(); ++q) sum += rule.weights[q] * std::abs(geometry.determinant(q));
+  }
+  return sum;
+}
+
+/// Flat cells leave out a part of what is curved. `of_geometry`: 0 where it is not known.
+void note_measure(double of_geometry, Mesh& mesh) {
+  if (of_geometry == 0) return;
+  constexpr double least = 0.01;
+  const double of_cells = measure_of(mesh), more = of_cells / of_geometry - 1;
+  if (std::abs(more) < least) return;
+  mesh.warnings.push_back(fmt::format(
+      "the cells have {} {:.4g}, {:.2g}% {} than the {:.4g} of the geometry, whose curved {} they do not "
+      "follow: take a smaller mesh.size{}",
+      mesh.dimension() == 3 ? "a volume of" : "an area of", of_cells, 100 * std::abs(more), more < 0 ? "less" : "more",
+      of_geometry, mesh.dimension() == 3 ? "faces" : "edges", mesh.order == 1 ? ", or mesh.order: 2" : ""));
+}
+
 /// The sizes at groups that are rules. Conditions and points are those of a mesh, so that one is made first: of the
 /// facets alone, unless a size is that of a region.
 std::vector<EntitySize> sizes_of_rules(const GmshOptions& options, double factor) {
@@ -218,10 +244,17 @@ Mesh read_as(const GmshOptions& options, const Convert& convert) {
   const Lengths lengths = lengths_of(options);
   if (!meshed) {
     check_commands(options.file);
-    Mesh mesh = convert(gmsh_raw_mesh(options, {lengths.factor, sizes_of_rules(options, lengths.factor), false}), 0);
+    double measure = 0;
+    const auto make = [&] {
+      const RawMesh raw = gmsh_raw_mesh(options, {lengths.factor, sizes_of_rules(options, lengths.factor), false});
+      measure = raw.measure;
+      return convert(raw, 0);
+    };
+    Mesh mesh = make();
     check_shape(options, mesh);
     validate_geometry_mesh(mesh);
     warning_lengths(options, lengths, mesh);
+    note_measure(measure, mesh);
     note_slivers(mesh);
     return mesh;
   }

@@ -114,6 +114,7 @@ void put_mesh(Raw& raw) {
   raw.number(dimension);
   put_blocks(raw, 2, cell_nodes, nodes);
   put_blocks(raw, 1, facet_corners, nodes);
+  raw.array(std::vector<double>(static_cast<std::size_t>(raw.choose(3))));
 }
 
 }  // namespace

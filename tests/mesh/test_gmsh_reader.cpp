@@ -406,6 +406,23 @@ TEST_CASE("Where the answer would be wrong, one sentence names the file and the 
   }
 }
 
+TEST_CASE("cells that leave out a part of a curved geometry are noted" * needs_gmsh()) {
+  const ScratchFolder folder;
+  GmshOptions options;
+  options.file = folder.write("a.geo", "SetFactory(\"OpenCASCADE\"); Cylinder(1) = {0, 0, 0, 0, 0, 1, 0.5};\n");
+  const auto noted = [&](double size, int order) {
+    options.size = size;
+    options.order = order;
+    for (const std::string& warning : read_gmsh(options).warnings)
+      if (warning.find("of the geometry, whose curved faces they do not follow") != std::string::npos) return warning;
+    return std::string();
+  };
+  CHECK(noted(0.5, 1).find("% less than the 0.7854 of the geometry") != std::string::npos);
+  CHECK(noted(0.5, 1).ends_with("take a smaller mesh.size, or mesh.order: 2"));
+  CHECK(noted(0.5, 2).empty());
+  CHECK(noted(0.05, 1).empty());
+}
+
 TEST_CASE("IGES files, written by OpenCASCADE in millimetres and inches" * needs_gmsh()) {
   const double volume_of_plate = 0.06 * 0.04 * 0.01 - std::acos(-1.0) * 0.008 * 0.008 * 0.01;  // with a bore
   for (const auto& [name, unit, scale] : {std::tuple{"plate_mm.igs", "auto", 1.0},

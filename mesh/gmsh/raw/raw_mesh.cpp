@@ -222,6 +222,9 @@ RawMesh read_raw_mesh(SharedReader& reader) {
   raw.dimension = small_number(reader, 2, 3);
   raw.cells = read_blocks(reader, raw, raw.dimension);
   raw.facets = read_blocks(reader, raw, raw.dimension - 1);
+  const std::span<const double> measure = reader.array<double>();
+  if (measure.size() > 1) fail("the geometry has several volumes");
+  if (!measure.empty() && std::isfinite(measure[0])) raw.measure = measure[0];
   return raw;
 }
 

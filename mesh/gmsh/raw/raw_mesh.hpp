@@ -49,6 +49,7 @@ struct RawMesh {
   std::vector<PhysicalGroup> groups;
   std::map<std::pair<int, int>, std::string> names;  ///< that the file gives to entities: by dimension and tag
   std::vector<std::string> warnings;
+  double measure = 0;                 ///< of the geometry that was meshed: volume, or area; 0 where it is not known
   std::shared_ptr<const void> owner;  ///< of the memory of the points and nodes
 
   /// The elements of the cells' dimension, or of one less.

@@ -33,7 +33,8 @@ void check_support(const std::filesystem::path& file) {
 
 void make(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions, SharedWriter& writer) {
   std::vector<std::string> warnings;
-  if (is_mesh_file(options.file)) {
+  const bool meshed = is_mesh_file(options.file);
+  if (meshed) {
     check_support(options.file);
     gmsh::open(options.file.string());
     join_partitions(declared_partitions, warnings);
@@ -41,7 +42,7 @@ void make(const GmshOptions& options, const MeshingPlan& plan, std::size_t decla
     mesh_geometry(options, plan, warnings);
   }
   writer.number(static_cast<std::int64_t>(Answer::result));
-  write_raw_mesh(warnings, plan, writer);
+  write_raw_mesh(warnings, plan, meshed, writer);
 }
 
 /// Answers with what `make` writes, or why that could not be.

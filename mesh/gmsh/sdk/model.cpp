@@ -4,6 +4,7 @@
 #include <gmsh.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -120,6 +121,23 @@ void write_blocks(int dimension, std::size_t count, SharedWriter& writer) {
   });
 }
 
+/// The volume, or the area, of the entities that are meshed; 0 where some are not OpenCASCADE's.
+double measure_of_geometry(int dimension) {
+  gmsh::vectorpair entities;
+  gmsh::model::getEntities(entities, dimension);
+  double sum = 0;
+  for (const auto& [d, tag] : entities) {
+    double measure = 0;
+    try {
+      gmsh::model::occ::getMass(d, tag, measure);
+    } catch (...) {
+      return 0;
+    }
+    sum += std::abs(measure);  // negative where a surface is turned inside out
+  }
+  return sum;
+}
+
 }  // namespace
 
 ElementType element_type(int type) {
@@ -148,7 +166,8 @@ void join_partitions(std::size_t declared, std::vector<std::string>& warnings) {
   warnings.push_back(fmt::format("joined {} of the mesh", counted(present.size(), "partition")));
 }
 
-void write_raw_mesh(const std::vector<std::string>& warnings, const MeshingPlan& plan, SharedWriter& writer) {
+void write_raw_mesh(const std::vector<std::string>& warnings, const MeshingPlan& plan, bool is_mesh_file,
+                    SharedWriter& writer) {
   writer.number(static_cast<std::int64_t>(warnings.size()));
   for (const std::string& warning : warnings) writer.text(warning);
   write_groups(writer);
@@ -163,6 +182,8 @@ void write_raw_mesh(const std::vector<std::string>& warnings, const MeshingPlan&
   writer.number(dimension);
   write_blocks(dimension, of_cells.size(), writer);
   write_blocks(dimension - 1, of_facets.size(), writer);
+  const double measure = is_mesh_file ? 0 : std::pow(plan.factor, dimension) * measure_of_geometry(dimension);
+  writer.array(std::span(&measure, measure > 0 ? 1 : 0));
 }
 
 }  // namespace femcg::mesh
