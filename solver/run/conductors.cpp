@@ -13,16 +13,13 @@ namespace femcg::solver {
 
 namespace {
 
-/// The largest diffusion in each cell.
-std::vector<double> diffusion_of(const operators::BilinearForm& form) {
-  const operators::CellDiffusion diffusion = operators::diffusion_of_cells(form);
-  const auto cells = static_cast<std::size_t>(form.cells());
-  const std::size_t each = cells == 0 ? 0 : diffusion.values.size() / cells;
-  std::vector<double> largest(cells);
-  for (std::size_t cell = 0; cell < cells; ++cell)
-    largest[cell] =
-        *std::max_element(diffusion.values.data() + cell * each, diffusion.values.data() + (cell + 1) * each);
-  return largest;
+/// A jump of the diffusion: more than so many powers of two.
+constexpr int jump = 7;
+
+/// The values in a cell.
+std::span<const double> values_in(const operators::CellDiffusion& diffusion, std::size_t cell, std::size_t cells) {
+  const std::size_t each = diffusion.values.size() / cells;
+  return {diffusion.values.data() + cell * each, each};
 }
 
 /// For each cell that is wanted the number, from 0, of those it is joined to by dofs; -1 for the others.
@@ -51,7 +48,11 @@ std::vector<std::int32_t> joined_cells(const mesh::FunctionSpace& space, const s
 }  // namespace
 
 Conductors::Conductors(const Problem& problem) : problem_(&problem) {
-  const std::vector<double> of_cells = diffusion_of(problem.form());
+  const operators::CellDiffusion diffusion = operators::diffusion_of_cells(problem.form());
+  std::vector<double> of_cells(static_cast<std::size_t>(problem.form().cells()));
+  for (std::size_t cell = 0; cell < of_cells.size(); ++cell)
+    of_cells[cell] = std::ranges::max(values_in(diffusion, cell, of_cells.size()));
+  if (!diffusion.constant_in_cells || !problem.shared().is_alone()) find_jumps_within(diffusion);
   for (const double least : jumps(of_cells)) add_level(least, of_cells);
   if (count() == 0) return;
   counts_.resize(count());
@@ -69,9 +70,28 @@ Conductors::Conductors(const Problem& problem) : problem_(&problem) {
   problem.shared().sum(units_);
 }
 
+void Conductors::find_jumps_within(const operators::CellDiffusion& diffusion) {
+  const operators::BilinearForm& form = problem_->form();
+  mesh::Array<double> factors(static_cast<std::size_t>(form.space->dof_count()));
+  std::vector<double> found(1);
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
+    const auto [least, most] = std::ranges::minmax(values_in(diffusion, cell, form.cells()));
+    if (std::ldexp(least, jump) >= most) continue;
+    found[0] = 1;
+    for (const std::int32_t dof : form.space->dofs(cell)) factors[dof] += most / least;
+  }
+  problem_->shared().sum(found);
+  if (found[0] == 0) return;
+  problem_->shared().add_up(factors);
+  within_cells_.assign(static_cast<std::size_t>(form.unknowns), 1);
+  for (std::size_t dof = 0; dof < factors.size(); ++dof)
+    if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0 && factors[dof] > 0)
+      within_cells_[i] = 1 / factors[dof];
+}
+
 /// The least diffusion above each jump, descending.
 std::vector<double> Conductors::jumps(std::span<const double> of_cells) const {
-  constexpr int least = -1075, bins = 2100, jump = 7;  // powers of two
+  constexpr int least = -1075, bins = 2100;  // powers of two
   std::vector<double> cells(bins);
   for (const double diffusion : of_cells) ++cells[static_cast<std::size_t>(std::ilogb(diffusion) - least)];
   problem_->shared().sum(cells);

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "operators/forms/cell_diffusion.hpp"
 #include "solver/problem/problem.hpp"
 
 namespace femcg::solver {
@@ -28,6 +29,8 @@ class Conductors {
   void mark(std::vector<char>& unknowns) const;
   /// 1_R'Aw.
   std::vector<double> heat(std::span<const double> w) const;
+  /// The least diffusion over the largest at the points of a cell that has the unknown; 1 where it jumps within none.
+  double within_cells(std::size_t unknown) const { return within_cells_.empty() ? 1 : within_cells_[unknown]; }
   /// Spreads over the rows of each part what its sum lacks of 1_R'v = sums.
   void set_sums(const std::vector<double>& sums, std::span<double> v) const;
 
@@ -41,6 +44,7 @@ class Conductors {
     std::vector<std::int32_t> of_dof;  ///< the part of each dof; -1: none
   };
   std::vector<double> jumps(std::span<const double> of_cells) const;
+  void find_jumps_within(const operators::CellDiffusion& diffusion);
   void add_level(double least, std::span<const double> of_cells);
   void add_rows(const Level& level);
 
@@ -49,6 +53,7 @@ class Conductors {
   std::vector<Row> rows_;
   std::vector<double> units_, counts_;  ///< counts of unknowns that are in no better conductor
   std::vector<std::int32_t> unknowns_;
+  std::vector<double> within_cells_;  ///< empty: 1 everywhere
 };
 
 }  // namespace femcg::solver

@@ -287,7 +287,7 @@ double ConstantStart::energy(std::span<const double> w) const {
 double ConstantStart::excess(std::span<const double> w, std::span<const double> r, double tolerance) const {
   constexpr double largest_eigenvalue = 4;  // of D^-1 A, about
   const std::vector<double> energy = energies(w), imbalance = imbalances(w),
-                            squares = of_->sums([&](std::size_t i) { return r[i] / of_->diagonal(i) * r[i]; }),
+                            squares = of_->sums([&](std::size_t i) { return r[i] / of_->stiffness(i) * r[i]; }),
                             along = of_->sums([&](std::size_t i) { return w[i] * r[i]; }),
                             works = of_->sums([&](std::size_t i) { return w[i] * values_[i]; });
   const std::vector<double> roundings = of_->sums([&](std::size_t i) {
