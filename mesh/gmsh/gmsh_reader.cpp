@@ -41,7 +41,7 @@ void check_options(const GmshOptions& options) {
 }
 
 void check_shape(const GmshOptions& options, const Mesh& mesh) {
-  if (is_tensor(mesh.shape) == options.tensor_cells) return;
+  if (is_tensor(mesh.shape) ? !options.simplices : !options.tensor_cells) return;
   throw std::runtime_error(fmt::format(
       "{} cells were asked for, but Recombine commands of the geometry make {}s: set mesh.cells to {}",
       options.tensor_cells ? "tensor" : "simplex", name(mesh.shape), options.tensor_cells ? "simplex" : "tensor"));

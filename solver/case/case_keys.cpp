@@ -157,9 +157,10 @@ KeyDescription mesh_keys() {
                .rule = whole_from(1, mesh::max_degree)},
               {.name = "cells",
                .kind = word,
-               .meaning = "For geometry: triangles and tetrahedra, or quadrilaterals and hexahedra",
-               .default_value = "simplex",
-               .words = {"simplex", "tensor"}},
+               .meaning = "For geometry: triangles and tetrahedra, or quadrilaterals and hexahedra; auto: the first, "
+                          "unless its own commands (Recombine) make the second",
+               .default_value = "auto",
+               .words = {"auto", "simplex", "tensor"}},
               {.name = "cache",
                .kind = flag,
                .meaning = "Whether the mesh of a geometry is kept for later runs",

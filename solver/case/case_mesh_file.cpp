@@ -91,6 +91,7 @@ mesh::GmshOptions read_mesh_file(const MapReader& mesh, const std::filesystem::p
   if (const auto size = mesh.find("size")) options.size = size->number();
   options.order = static_cast<int>(mesh.whole("order"));
   options.tensor_cells = mesh.choice("cells") == "tensor";
+  options.simplices = mesh.choice("cells") == "simplex";
   if (mesh::has_mesh_ending(options.file))
     for (const char* key : {"size", "sizes", "order", "cells", "cache"})
       if (const auto value = mesh.find(key))

@@ -92,7 +92,7 @@ void emit(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshChoice& m
       out << EndMap;
     }
     out << Key << "order" << Value << file.order;
-    out << Key << "cells" << Value << (file.tensor_cells ? "tensor" : "simplex");
+    out << Key << "cells" << Value << (file.tensor_cells ? "tensor" : file.simplices ? "simplex" : "auto");
     out << Key << "cache" << Value << mesh.cache;
   }
   if (!file.groups.empty()) emit_groups(out, file, mesh);

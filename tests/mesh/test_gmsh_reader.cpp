@@ -406,6 +406,18 @@ TEST_CASE("Where the answer would be wrong, one sentence names the file and the 
   }
 }
 
+TEST_CASE("a geometry with commands of its own for quadrilaterals has them, unless triangles are asked for" *
+          needs_gmsh()) {
+  const ScratchFolder folder;
+  GmshOptions options;
+  options.file = folder.write("a.geo",
+                              "SetFactory(\"OpenCASCADE\"); Rectangle(1) = {0, 0, 0, 1, 1};\n"
+                              "Transfinite Surface{1}; Recombine Surface{1};\n");
+  CHECK(read_gmsh(options).shape == CellShape::quadrilateral);
+  options.simplices = true;
+  CHECK(has(error_of(options), "set mesh.cells to tensor"));
+}
+
 TEST_CASE("cells that leave out a part of a curved geometry are noted" * needs_gmsh()) {
   const ScratchFolder folder;
   GmshOptions options;

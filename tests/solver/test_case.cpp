@@ -458,7 +458,7 @@ TEST_CASE("mesh files must be there and of a known kind") {
   CHECK(contains(problems("mesh: {file: plate.geo, size: 0}\n").front(), "mesh.size must be a positive number"));
   CHECK(contains(problems("mesh: {file: plate.geo, order: 5}\n").front(),
                  "mesh.order must be a whole number from 1 to 4"));
-  CHECK(contains(problems("mesh: {file: plate.geo, cells: quads}\n").front(), "mesh.cells must be simplex or tensor"));
+  CHECK(contains(problems("mesh: {file: plate.geo, cells: quads}\n").front(), "mesh.cells must be auto, simplex or tensor"));
   const auto group = [](const std::string& rule) {
     const Sentences all = problems("mesh: {file: plate.msh, groups: {g: " + rule + "}}\n");
     REQUIRE(all.size() == 1);

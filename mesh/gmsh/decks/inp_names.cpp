@@ -30,7 +30,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> read_keyw
 /// Keywords that say nothing about a mesh: materials, sections, interactions, loads, output. All that end in SECTION
 /// belong to them, and whatever stands within a step, but for what changes the model there.
 constexpr std::string_view harmless_keywords =
-    " HEADING PREPRINT RESTART ASSEMBLY ENDASSEMBLY ENDPART ENDINSTANCE STEP ENDSTEP AMPLITUDE ORIENTATION TRANSFORM "
+    " HEADING PREPRINT RESTART ASSEMBLY ENDASSEMBLY END ENDPART ENDINSTANCE STEP ENDSTEP AMPLITUDE ORIENTATION TRANSFORM "
     "DISTRIBUTION DISTRIBUTIONTABLE PARAMETER PHYSICALCONSTANTS NORMAL NODALTHICKNESS INITIALCONDITIONS BOUNDARY "
     "MATERIAL ELASTIC DENSITY CONDUCTIVITY SPECIFICHEAT EXPANSION PLASTIC CREEP VISCOELASTIC VISCO VISCOUS "
     "HYPERELASTIC "

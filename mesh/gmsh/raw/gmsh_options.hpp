@@ -24,10 +24,12 @@ struct GroupRule {
 };
 
 struct GmshOptions {
-  std::filesystem::path file;  ///< .msh, .inp, .bdf, .nas, .unv, .med | .geo, .geo_unrolled, .step, .stp, .brep, .iges, .igs
+  std::filesystem::path
+      file;  ///< .msh, .inp, .bdf, .nas, .unv, .med | .geo, .geo_unrolled, .step, .stp, .brep, .iges, .igs
   std::optional<double> size;  ///< target cell size, for geometry files; without one the file's own sizes hold
   int order = 1;               ///< geometric order, for geometry files
-  bool tensor_cells = false;   ///< quadrilaterals or hexahedra instead of simplices, for geometry files
+  bool tensor_cells = false;   ///< quadrilaterals or hexahedra, for geometry files
+  bool simplices = false;      ///< nothing else; neither: simplices, unless the geometry has commands for other cells
   int refine = 0;              ///< uniform refinements
   std::string unit = "auto";   ///< of the file's coordinates (length_unit.hpp); auto: that which it states, else m
   double scale = 1;  ///< by which coordinates in metres are multiplied; size and rules are those of the result

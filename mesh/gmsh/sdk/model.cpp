@@ -4,7 +4,6 @@
 #include <gmsh.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <set>
@@ -13,6 +12,7 @@
 #include <type_traits>
 
 #include "mesh/gmsh/raw/counted.hpp"
+#include "mesh/gmsh/sdk/sizes.hpp"
 
 namespace femcg::mesh {
 
@@ -121,23 +121,6 @@ void write_blocks(int dimension, std::size_t count, SharedWriter& writer) {
   });
 }
 
-/// The volume, or the area, of the entities that are meshed; 0 where some are not OpenCASCADE's.
-double measure_of_geometry(int dimension) {
-  gmsh::vectorpair entities;
-  gmsh::model::getEntities(entities, dimension);
-  double sum = 0;
-  for (const auto& [d, tag] : entities) {
-    double measure = 0;
-    try {
-      gmsh::model::occ::getMass(d, tag, measure);
-    } catch (...) {
-      return 0;
-    }
-    sum += std::abs(measure);  // negative where a surface is turned inside out
-  }
-  return sum;
-}
-
 }  // namespace
 
 ElementType element_type(int type) {
@@ -182,7 +165,7 @@ void write_raw_mesh(const std::vector<std::string>& warnings, const MeshingPlan&
   writer.number(dimension);
   write_blocks(dimension, of_cells.size(), writer);
   write_blocks(dimension - 1, of_facets.size(), writer);
-  const double measure = is_mesh_file ? 0 : std::pow(plan.factor, dimension) * measure_of_geometry(dimension);
+  const double measure = is_mesh_file ? 0 : measure_of_model(dimension, plan.factor).value_or(0);
   writer.array(std::span(&measure, measure > 0 ? 1 : 0));
 }
 

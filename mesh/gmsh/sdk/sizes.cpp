@@ -27,21 +27,6 @@ std::pair<std::string, double> measures_of_model(double factor) {
   return {fmt::format("{:.4g} x {:.4g} x {:.4g}", x, y, z), std::max({x, y, z})};
 }
 
-/// Volume or area of what is meshed; nothing where OpenCASCADE does not know it, as of Gmsh's own geometry.
-std::optional<double> measure_of_model(int dimension, double factor) {
-  gmsh::vectorpair parts;
-  gmsh::model::getEntities(parts, dimension);
-  double sum = 0;
-  for (const auto& [d, tag] : parts) try {
-      double measure = 0;
-      gmsh::model::occ::getMass(d, tag, measure);
-      sum += measure;
-    } catch (...) {
-      return std::nullopt;
-    }
-  return sum * std::pow(factor, dimension);
-}
-
 /// Throws where cells of this size, wherever there are cells, surely take more memory than there is.
 void check_memory(double size, const GmshOptions& options, const MeshingPlan& plan) {
   const int dimension = gmsh::model::getDimension();
@@ -120,6 +105,20 @@ void set_sizes_at_points(const std::vector<EntitySize>& sizes, const GmshOptions
 }
 
 }  // namespace
+
+std::optional<double> measure_of_model(int dimension, double factor) {
+  gmsh::vectorpair parts;
+  gmsh::model::getEntities(parts, dimension);
+  double sum = 0;
+  for (const auto& [d, tag] : parts) try {
+      double measure = 0;
+      gmsh::model::occ::getMass(d, tag, measure);
+      sum += std::abs(measure);  // negative where a surface is turned inside out
+    } catch (...) {
+      return std::nullopt;
+    }
+  return sum * std::pow(factor, dimension);
+}
 
 void choose_sizes(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& warnings) {
   std::vector<EntitySize> sizes = sizes_of_physical_groups(options);
