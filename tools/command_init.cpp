@@ -83,7 +83,7 @@ std::vector<Line> group_lines(const fs::path& file) {
 
 /// Groups that the geometry suggests; none where it has none, or cannot be meshed here.
 std::vector<solver::DraftedGroup> groups_of(const fs::path& file) {
-  if (file.empty() || mesh::has_mesh_ending(file) || mesh::ending_of(file) == ".geo") return {};
+  if (file.empty() || !solver::suggests_groups(file)) return {};
   try {
     solver::Progress progress(true);
     progress.step("meshing");
@@ -99,9 +99,7 @@ std::vector<solver::DraftedGroup> groups_of(const fs::path& file) {
 
 std::vector<Line> lines_of(const std::vector<solver::DraftedGroup>& groups) {
   std::vector<Line> lines{{"  groups:", "mesh.groups"}};
-  for (const solver::DraftedGroup& group : groups)
-    lines.push_back({fmt::format("    {}: {{dimension: {}, tags: [{}]}}   # {}", group.name, group.dimension,
-                                 fmt::join(group.tags, ", "), group.about)});
+  for (const solver::DraftedGroup& group : groups) lines.push_back({"    " + solver::line_of(group)});
   return lines;
 }
 

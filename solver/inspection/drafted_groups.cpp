@@ -1,8 +1,9 @@
 #include "solver/inspection/drafted_groups.hpp"
 
 #include <fmt/format.h>
-#include <Eigen/Dense>
+#include <fmt/ranges.h>
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -12,6 +13,7 @@
 #include <optional>
 
 #include "mesh/element/reference_cell.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
 
 namespace femcg::solver {
 
@@ -251,6 +253,15 @@ std::vector<DraftedGroup> drafted_groups(const mesh::EntityMesh& by_entity, cons
   others.keep(most_others);
   for (const Draft* part : {&planes, &cylinders, &others}) draft.append(*part);
   return draft.finish();
+}
+
+std::string line_of(const DraftedGroup& group) {
+  return fmt::format("{}: {{dimension: {}, tags: [{}]}}   # {}", group.name, group.dimension,
+                     fmt::join(group.tags, ", "), group.about);
+}
+
+bool suggests_groups(const std::filesystem::path& file) {
+  return !mesh::has_mesh_ending(file) && mesh::ending_of(file) != ".geo";
 }
 
 }  // namespace femcg::solver

@@ -9,6 +9,7 @@
 #include <system_error>
 
 #include "mesh/base/atomic_file.hpp"
+#include "solver/inspection/drafted_groups.hpp"
 #include "solver/inspection/inspection.hpp"
 #include "solver/inspection/inspection_files.hpp"
 #include "solver/inspection/inspection_text.hpp"
@@ -63,7 +64,11 @@ ExitStatus inspect_mesh(const Case& resolved, const Console& console) {
   if (inspection.dimension == 3)
     text += fmt::format("every face with its tag: femcg-plot {}\n", (resolved.output.directory / "faces.vtu").string());
   if (const auto* file = std::get_if<mesh::GmshOptions>(&resolved.mesh.source))
-    if (const std::string draft = draft_of_groups(inspection, *file); !draft.empty()) text += "\n" + draft;
+    if (const std::string draft = draft_of_groups(
+            inspection,
+            suggests_groups(file->file) ? drafted_groups(by_entity, inspection) : std::vector<DraftedGroup>(), *file);
+        !draft.empty())
+      text += "\n" + draft;
   print(text);
   return ExitStatus::done;
 }

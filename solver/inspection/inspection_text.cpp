@@ -102,7 +102,8 @@ std::string settings(const mesh::GmshOptions& options) {
   if (options.scale != 1) text += fmt::format("  scale: {}\n", options.scale);
   if (options.size) text += fmt::format("  size: {}\n", *options.size);
   if (options.order != 1) text += fmt::format("  order: {}\n", options.order);
-  if (options.tensor_cells) text += "  cells: tensor\n";
+  if (options.tensor_cells || options.simplices)
+    text += fmt::format("  cells: {}\n", options.tensor_cells ? "tensor" : "simplex");
   if (options.refine != 0) text += fmt::format("  refine: {}\n", options.refine);
   return text;
 }
@@ -127,15 +128,26 @@ std::string to_text(const Inspection& all) {
                   row("aspect ratio", all.aspect, "")});
 }
 
-std::string draft_of_groups(const Inspection& all, const mesh::GmshOptions& options) {
+std::string draft_of_groups(const Inspection& all, const std::vector<DraftedGroup>& drafted,
+                            const mesh::GmshOptions& options) {
   std::set<std::string> taken;
   for (const std::vector<MeasuredEntity>* parts : {&all.regions, &all.faces})
     for (const MeasuredEntity& part : *parts) taken.insert(part.entity.groups.begin(), part.entity.groups.end());
   const double extent = extent_of(all);
   std::string lines;
+  std::set<std::pair<int, int>> held;  // dimensions and tags
+  for (const std::vector<MeasuredEntity>* parts : {&all.regions, &all.faces})
+    for (const MeasuredEntity& part : *parts)
+      if (!part.entity.groups.empty()) held.insert({parts == &all.regions ? 3 : 2, part.entity.tag});
+  for (const DraftedGroup& group : drafted) {
+    const auto is_held = [&](int tag) { return held.contains({group.dimension, tag}); };
+    if (std::ranges::any_of(group.tags, is_held) || !taken.insert(group.name).second) continue;
+    lines += fmt::format("    {}\n", line_of(group));
+    for (const int tag : group.tags) held.insert({group.dimension, tag});
+  }
   const auto add = [&](const std::vector<MeasuredEntity>& parts, int dimension, const char* kind) {
     for (const MeasuredEntity& part : parts) {
-      if (!part.entity.groups.empty()) continue;
+      if (!part.entity.groups.empty() || held.contains({dimension, part.entity.tag})) continue;
       const std::string about = fmt::format("{} {:.4g} about {}", measure_name(dimension), part.measure,
                                             point(std::span(part.centre).first(all.dimension), extent));
       if (part.inside)
