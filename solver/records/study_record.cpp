@@ -131,6 +131,35 @@ void add_errors(const StudyRecord& study, std::vector<Column>& columns) {
                        }});
 }
 
+/// How much each quantity changes from the point before, and the observed rates of that. `changes` must outlive the
+/// columns.
+void add_changes(const std::vector<QuantityChanges>& changes, std::vector<Column>& columns) {
+  std::vector<std::string> names;
+  for (const QuantityChanges& each : changes)
+    if (std::ranges::find(names, each.name) == names.end()) names.push_back(each.name);
+  for (const std::string& name : names) {
+    const auto at = [&changes, name](std::size_t point, const LoadRecord* load, auto value) {
+      for (const QuantityChanges& each : changes) {
+        if (each.name != name || each.load != (load != nullptr ? load->name : "")) continue;
+        const auto k = static_cast<std::size_t>(std::ranges::find(each.points, point) - each.points.begin());
+        if (k < each.points.size()) return number(value(each, k));
+      }
+      return std::string();
+    };
+    columns.push_back({"change of " + name, [at](std::size_t i, const LoadRecord* load) {
+                         return at(i, load, [](const QuantityChanges& of, std::size_t k) {
+                           return k == 0 ? std::nan("") : of.values[k] - of.values[k - 1];
+                         });
+                       }});
+    if (std::ranges::none_of(changes, [&](const auto& of) { return of.name == name && !of.rates.empty(); })) continue;
+    columns.push_back({"rate of " + name, [at](std::size_t i, const LoadRecord* load) {
+                         return at(i, load, [](const QuantityChanges& of, std::size_t k) {
+                           return k < 2 || of.rates.empty() ? std::nan("") : of.rates[k - 2];
+                         });
+                       }});
+  }
+}
+
 }  // namespace
 
 std::string StudyPoint::status() const {
@@ -222,6 +251,8 @@ std::string study_csv(const StudyRecord& study) {
   add_sizes(study, columns);
   add_quantities(study, columns);
   add_errors(study, columns);
+  const std::vector<QuantityChanges> changes = changes_of(study);
+  add_changes(changes, columns);
   std::string text = "point";
   for (const std::string& key : study.keys) text += "," + csv_field(key);
   text += ",status,failure,load";

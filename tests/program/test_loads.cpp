@@ -309,8 +309,10 @@ TEST_CASE("a study shows how quantities change from point to point, without an e
   }
   CHECK(changes[2]["quantity"] == "u at mid");
   CHECK(changes[2]["limit"].get<double>() == doctest::Approx(0.0736713533).epsilon(1e-4));  // its series
-  const Result table = shell(file("case.yaml", square + "sweep: {mesh.refine: [0, 1, 2]}\n") + "$femcg run case.yaml");
+  const Result table = shell(file("case.yaml", square + "sweep: {mesh.refine: [0, 1, 2]}\n") +
+                             "$femcg run case.yaml && cat results/case/study.csv");
   CHECK(contains(table.out, "\n  changes "));
+  CHECK(contains(table.out, ",change of u at mid,rate of u at mid\n"));
   CHECK(contains(table.out, "\n  u at mid "));
 
   const Result sources = run_study(square + "sweep: {degree: [1, 2], equation.source: [1, 3, 2]}\n");
