@@ -42,7 +42,7 @@ class ErrorEnergy {
 
   /// After the last iteration; infinite where too few iterations say anything.
   double estimate() const {
-    const std::int64_t k = std::ssize(falls_), q = std::max<std::int64_t>(2, k / 16);
+    const std::int64_t k = std::ssize(falls_), q = std::max<std::int64_t>(2, k / 32);
     if (k <= 2 * q) return std::numeric_limits<double>::infinity();
     constexpr double look_back = 1e4;
     const auto fall = [&](std::int64_t j) { return falls_[static_cast<std::size_t>(j)]; };
@@ -113,9 +113,10 @@ class EnergyCriterion {
     energy_ = check_.of_solution(x);
     const bool agrees = relative_residual <= 2 * relative_residual_of_recurrence;
     const bool had_converged = std::isfinite(error) && error_.fallen() + error <= allowed();
-    relative_error_ = std::isfinite(error) ? std::sqrt(error / energy_) : excess_ * tolerance_;
     if (excess_ > 1) residual_ = std::min(residual_, 0.5 * relative_residual / excess_);  // at the next check
-    const bool exact = (exhausted_ || !std::isfinite(error)) && excess_ <= exact_;
+    const bool is_unknown = exhausted_ || !std::isfinite(error), exact = is_unknown && excess_ <= exact_;
+    relative_error_ =
+        is_unknown ? std::min(std::sqrt(error / energy_), excess_ * tolerance_) : std::sqrt(error / energy_);
     return exact || (excess_ <= 1 && error <= allowed() && (agrees || had_converged));
   }
   /// How far they were above the tolerance; 1 at most where they were not.

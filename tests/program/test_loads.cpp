@@ -323,6 +323,14 @@ TEST_CASE("a study shows how quantities change from point to point, without an e
   CHECK(json_of(same.out)["changes"].empty());
 }
 
+TEST_CASE("the error of a solution that rounding ends is that of its residual") {
+  const nlohmann::json result = json_of(run_study("mesh: {box: {cells: [5, 1, 1]}}\ndegree: 1\nequation: {source: 1}\n"
+                                                  "boundary: {left: {value: 0}}\n")
+                                            .out);
+  CHECK(result["solve"]["iterations"] == 5);  // as many as there are eigenvalues
+  CHECK(result["solve"]["energy_error"].get<double>() < 1e-12);
+}
+
 TEST_CASE("the table of loads has the fluxes, and one of all that no other entry names") {
   const std::string given = "mesh: {box: {cells: [2, 2]}}\nboundary: {left: {value: 0}, all: {flux: 2}}\n";
   const Result loads = shell(file("case.yaml", given + "loads: {a: {}, b: {boundary: {all: {flux: -1}}}}\n") +
