@@ -107,6 +107,10 @@ std::unique_ptr<PersistentCg<T>> make_gpu_persistent_cg(const Communicator&, con
                                                         std::span<const std::int32_t>, GpuExchange<T>&, PersistentFor) {
   return nullptr;
 }
+template decltype(make_gpu_exchange<double>) make_gpu_exchange<double>;
+template decltype(make_gpu_exchange<float>) make_gpu_exchange<float>;
+template decltype(make_gpu_persistent_cg<double>) make_gpu_persistent_cg<double>;
+template decltype(make_gpu_persistent_cg<float>) make_gpu_persistent_cg<float>;
 
 // Everything else throws.
 bool cuda_takes(std::span<const PointProgram>) { return false; }
@@ -119,26 +123,41 @@ std::vector<double> cuda_error_squares(const FunctionOnGpu&, const ErrorTables&,
 void cuda_add_energies(const double*, const double*, int, double*) { refuse(); }
 void cuda_send_values(std::span<const double>, double*) { refuse(); }
 
-template <std::floating_point T>
-const VectorKernels<T>& cuda_vector_kernels() {
-  refuse();
-}
-template <std::floating_point T>
-const MultiVectorKernels<T>& cuda_multi_vector_kernels() {
-  refuse();
-}
-template <std::floating_point T>
-std::unique_ptr<BlockCgKernels<T>> make_cuda_block_cg_kernels() {
-  refuse();
-}
-template <std::floating_point T>
-std::unique_ptr<VectorKernels<T>> make_cuda_vector_kernels(std::int64_t, const cuda::ProcessSums*) {
-  refuse();
-}
-template <std::floating_point T>
-std::unique_ptr<MultiVectorKernels<T>> make_cuda_multi_vector_kernels(std::int64_t, const cuda::ProcessSums*) {
-  refuse();
-}
+/// A function of both precisions T, which throws.
+#define FEMCG_REFUSES(result, name, arguments)  \
+  template <std::floating_point T>              \
+  result name arguments {                       \
+    refuse();                                   \
+  }                                             \
+  template decltype(name<double>) name<double>; \
+  template decltype(name<float>) name<float>
+FEMCG_REFUSES(const VectorKernels<T>&, cuda_vector_kernels, ());
+FEMCG_REFUSES(const MultiVectorKernels<T>&, cuda_multi_vector_kernels, ());
+FEMCG_REFUSES(std::unique_ptr<BlockCgKernels<T>>, make_cuda_block_cg_kernels, ());
+FEMCG_REFUSES(std::unique_ptr<VectorKernels<T>>, make_cuda_vector_kernels, (std::int64_t, const cuda::ProcessSums*));
+FEMCG_REFUSES(std::unique_ptr<MultiVectorKernels<T>>, make_cuda_multi_vector_kernels,
+              (std::int64_t, const cuda::ProcessSums*));
+FEMCG_REFUSES(DiagonalRange, cuda_range_of_diagonal, (const Vector<T>&, std::int64_t));
+FEMCG_REFUSES(void, cuda_invert_diagonal, (const Vector<T>&, double, InverseDiagonal&));
+FEMCG_REFUSES(void, cuda_set_column, (const Vector<T>&, const Vector<std::int32_t>&, int, MultiVector<T>&));
+FEMCG_REFUSES(void, cuda_set_columns, (std::span<const Vector<T>>, int, MultiVector<T>&));
+FEMCG_REFUSES(void, cuda_get_columns, (const MultiVector<T>&, int, std::span<Vector<T>>));
+FEMCG_REFUSES(void, cuda_get_column, (const MultiVector<T>&, int, const Vector<std::int32_t>&, Vector<T>&));
+FEMCG_REFUSES(void, cuda_gather, (const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&));
+FEMCG_REFUSES(void, cuda_scatter, (const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&));
+FEMCG_REFUSES(void, cuda_gather_rounded, (const Vector<double>&, const Vector<std::int32_t>&, Vector<T>&));
+FEMCG_REFUSES(void, cuda_scatter_added, (const Vector<T>&, const Vector<std::int32_t>&, Vector<double>&));
+FEMCG_REFUSES(std::unique_ptr<Transfer<T>>, make_cuda_cell_transfer, (const CellTransferTables&));
+FEMCG_REFUSES(std::unique_ptr<Transfer<T>>, make_cuda_matrix_transfer, (const RectangularMatrix&));
+FEMCG_REFUSES(std::unique_ptr<LocalSolves<T>>, make_cuda_local_solves, (const BlockInverses&));
+FEMCG_REFUSES(Vector<T>, cuda_cell_factors, (const FactorInputs&, const Vector<std::int32_t>&, CellLayout));
+FEMCG_REFUSES(std::unique_ptr<GpuInterface<T>>, make_gpu_interface, (const InterfacePlan&, int));
+FEMCG_REFUSES(void, cuda_add_contributions, (const T*, std::int64_t, std::int64_t, int, const std::int32_t*, T*, T*));
+FEMCG_REFUSES(void, cuda_gather_rows, (const T*, const Vector<std::int32_t>&, int, T*));
+FEMCG_REFUSES(void, cuda_scatter_rows, (const T*, const Vector<std::int32_t>&, int, T*));
+#undef FEMCG_REFUSES
+
+// Of vectors and of several at once.
 template <std::floating_point T>
 void cuda_chebyshev_first(double, const Vector<T>&, const InverseDiagonal&, Vector<T>&, Vector<T>&) {
   refuse();
@@ -157,93 +176,6 @@ void cuda_chebyshev_next(double, double, const MultiVector<T>&, const MultiVecto
                          MultiVector<T>&, MultiVector<T>&) {
   refuse();
 }
-template <std::floating_point T>
-DiagonalRange cuda_range_of_diagonal(const Vector<T>&, std::int64_t) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_invert_diagonal(const Vector<T>&, double, InverseDiagonal&) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_set_column(const Vector<T>&, const Vector<std::int32_t>&, int, MultiVector<T>&) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_set_columns(std::span<const Vector<T>>, int, MultiVector<T>&) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_get_columns(const MultiVector<T>&, int, std::span<Vector<T>>) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_get_column(const MultiVector<T>&, int, const Vector<std::int32_t>&, Vector<T>&) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_gather(const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_scatter(const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_gather_rounded(const Vector<double>&, const Vector<std::int32_t>&, Vector<T>&) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_scatter_added(const Vector<T>&, const Vector<std::int32_t>&, Vector<double>&) {
-  refuse();
-}
-template <std::floating_point T>
-std::unique_ptr<Transfer<T>> make_cuda_cell_transfer(const CellTransferTables&) {
-  refuse();
-}
-template <std::floating_point T>
-std::unique_ptr<Transfer<T>> make_cuda_matrix_transfer(const RectangularMatrix&) {
-  refuse();
-}
-template <std::floating_point T>
-std::unique_ptr<LocalSolves<T>> make_cuda_local_solves(const BlockInverses&) {
-  refuse();
-}
-template <std::floating_point T>
-Vector<T> cuda_cell_factors(const FactorInputs&, const Vector<std::int32_t>&, CellLayout) {
-  refuse();
-}
-template <std::floating_point T>
-std::unique_ptr<GpuInterface<T>> make_gpu_interface(const InterfacePlan&, int) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_add_contributions(const T*, std::int64_t, std::int64_t, int, const std::int32_t*, T*, T*) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_gather_rows(const T*, const Vector<std::int32_t>&, int, T*) {
-  refuse();
-}
-template <std::floating_point T>
-void cuda_scatter_rows(const T*, const Vector<std::int32_t>&, int, T*) {
-  refuse();
-}
-
-template decltype(make_gpu_exchange<double>) make_gpu_exchange<double>;
-template decltype(make_gpu_exchange<float>) make_gpu_exchange<float>;
-template decltype(make_gpu_persistent_cg<double>) make_gpu_persistent_cg<double>;
-template decltype(make_gpu_persistent_cg<float>) make_gpu_persistent_cg<float>;
-template decltype(cuda_vector_kernels<double>) cuda_vector_kernels<double>;
-template decltype(cuda_vector_kernels<float>) cuda_vector_kernels<float>;
-template decltype(cuda_multi_vector_kernels<double>) cuda_multi_vector_kernels<double>;
-template decltype(cuda_multi_vector_kernels<float>) cuda_multi_vector_kernels<float>;
-template decltype(make_cuda_block_cg_kernels<double>) make_cuda_block_cg_kernels<double>;
-template decltype(make_cuda_block_cg_kernels<float>) make_cuda_block_cg_kernels<float>;
-template decltype(make_cuda_vector_kernels<double>) make_cuda_vector_kernels<double>;
-template decltype(make_cuda_vector_kernels<float>) make_cuda_vector_kernels<float>;
-template decltype(make_cuda_multi_vector_kernels<double>) make_cuda_multi_vector_kernels<double>;
-template decltype(make_cuda_multi_vector_kernels<float>) make_cuda_multi_vector_kernels<float>;
 template void cuda_chebyshev_first(double, const Vector<double>&, const InverseDiagonal&, Vector<double>&,
                                    Vector<double>&);
 template void cuda_chebyshev_next(double, double, const Vector<double>&, const Vector<double>&, const InverseDiagonal&,
@@ -260,41 +192,5 @@ template void cuda_chebyshev_first(double, const MultiVector<float>&, const Inve
                                    MultiVector<float>&);
 template void cuda_chebyshev_next(double, double, const MultiVector<float>&, const MultiVector<float>&,
                                   const InverseDiagonal&, MultiVector<float>&, MultiVector<float>&);
-template decltype(cuda_range_of_diagonal<double>) cuda_range_of_diagonal<double>;
-template decltype(cuda_range_of_diagonal<float>) cuda_range_of_diagonal<float>;
-template decltype(cuda_invert_diagonal<double>) cuda_invert_diagonal<double>;
-template decltype(cuda_invert_diagonal<float>) cuda_invert_diagonal<float>;
-template decltype(cuda_set_column<double>) cuda_set_column<double>;
-template decltype(cuda_set_column<float>) cuda_set_column<float>;
-template decltype(cuda_set_columns<double>) cuda_set_columns<double>;
-template decltype(cuda_set_columns<float>) cuda_set_columns<float>;
-template decltype(cuda_get_columns<double>) cuda_get_columns<double>;
-template decltype(cuda_get_columns<float>) cuda_get_columns<float>;
-template decltype(cuda_get_column<double>) cuda_get_column<double>;
-template decltype(cuda_get_column<float>) cuda_get_column<float>;
-template decltype(cuda_gather<double>) cuda_gather<double>;
-template decltype(cuda_gather<float>) cuda_gather<float>;
-template decltype(cuda_scatter<double>) cuda_scatter<double>;
-template decltype(cuda_scatter<float>) cuda_scatter<float>;
-template decltype(cuda_gather_rounded<double>) cuda_gather_rounded<double>;
-template decltype(cuda_gather_rounded<float>) cuda_gather_rounded<float>;
-template decltype(cuda_scatter_added<double>) cuda_scatter_added<double>;
-template decltype(cuda_scatter_added<float>) cuda_scatter_added<float>;
-template decltype(make_cuda_cell_transfer<double>) make_cuda_cell_transfer<double>;
-template decltype(make_cuda_cell_transfer<float>) make_cuda_cell_transfer<float>;
-template decltype(make_cuda_matrix_transfer<double>) make_cuda_matrix_transfer<double>;
-template decltype(make_cuda_matrix_transfer<float>) make_cuda_matrix_transfer<float>;
-template decltype(make_cuda_local_solves<double>) make_cuda_local_solves<double>;
-template decltype(make_cuda_local_solves<float>) make_cuda_local_solves<float>;
-template decltype(cuda_cell_factors<double>) cuda_cell_factors<double>;
-template decltype(cuda_cell_factors<float>) cuda_cell_factors<float>;
-template decltype(make_gpu_interface<double>) make_gpu_interface<double>;
-template decltype(make_gpu_interface<float>) make_gpu_interface<float>;
-template decltype(cuda_add_contributions<double>) cuda_add_contributions<double>;
-template decltype(cuda_add_contributions<float>) cuda_add_contributions<float>;
-template decltype(cuda_gather_rows<double>) cuda_gather_rows<double>;
-template decltype(cuda_gather_rows<float>) cuda_gather_rows<float>;
-template decltype(cuda_scatter_rows<double>) cuda_scatter_rows<double>;
-template decltype(cuda_scatter_rows<float>) cuda_scatter_rows<float>;
 
 }  // namespace femcg::operators
