@@ -5,6 +5,7 @@
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -35,137 +36,75 @@ bool each(const ordered_json& value) {
 bool is_list(const ordered_json& value) { return value.is_array(); }
 bool is_pair(const ordered_json& value) { return value.is_array() && value.size() == 2 && each<is_number>(value); }
 
-/// What stands at which key of a record, where it is there. A key's map comes before what is in it.
+/// Keys of one map of a record, which a JSON pointer names, with blanks in between.
+struct Keys {
+  std::string_view map, names;
+};
+
+/// What stands at some keys of a record, where it is there. A key's map comes before what is in it.
 struct Rule {
   std::string_view words;
   bool (*holds)(const ordered_json&);
-  std::vector<const char*> pointers;
+  std::vector<Keys> keys;
 };
 
 const std::vector<Rule>& rules() {
   static const std::vector<Rule> all{
       {"a map",
        is_map,
-       {"/machine", "/problem", "/operator", "/seconds", "/solve", "/apply", "/memory", "/matrix",
-        "/matrix/row_lengths", "/comparison", "/comparison/auto", "/tuning", "/distribution", "/solution",
-        "/quantities", "/error"}},
+       {{"", "machine problem operator seconds solve apply memory matrix comparison tuning distribution solution"},
+        {"", "quantities error"},
+        {"/matrix", "row_lengths"},
+        {"/comparison", "auto"}}},
       {"a list of numbers",
        [](const ordered_json& value) { return is_list(value) && each<is_number>(value); },
-       {"/tuning/fraction"}},
+       {{"/tuning", "fraction"}}},
       {"a list of maps",
        [](const ordered_json& value) { return is_list(value) && each<is_map>(value); },
-       {"/processes", "/loads", "/seconds/steps"}},
+       {{"", "processes loads"}, {"/seconds", "steps"}}},
       {"a map of texts",
        [](const ordered_json& value) { return is_map(value) && each<is_text>(value); },
-       {"/set", "/sweep"}},
+       {{"", "set sweep"}}},
       {"a map of numbers and texts",
        [](const ordered_json& value) { return is_map(value) && each<is_word>(value); },
-       {"/operator/options", "/operator/chosen", "/solve/preconditioner_options", "/solve/preconditioner_chosen"}},
+       {{"/operator", "options chosen"}, {"/solve", "preconditioner_options preconditioner_chosen"}}},
       {"a list of texts",
-       [](const ordered_json& value) { return value.is_array() && each<is_text>(value); },
-       {"/remarks"}},
+       [](const ordered_json& value) { return is_list(value) && each<is_text>(value); },
+       {{"", "remarks"}}},
       {"a list of pairs of numbers",
-       [](const ordered_json& value) { return value.is_array() && each<is_pair>(value); },
-       {"/matrix/row_lengths/histogram"}},
-      {"true or false", is_flag, {"/problem/symmetric"}},
+       [](const ordered_json& value) { return is_list(value) && each<is_pair>(value); },
+       {{"/matrix/row_lengths", "histogram"}}},
+      {"true or false", is_flag, {{"/problem", "symmetric"}}},
       {"a text",
        is_text,
-       {"/femcg",
-        "/command",
-        "/case",
-        "/title",
-        "/started",
-        "/machine/processor",
-        "/machine/device",
-        "/problem/cell",
-        "/problem/matrix",
-        "/problem/ordering",
-        "/operator/name",
-        "/operator/precision",
-        "/operator/device",
-        "/solve/preconditioner",
-        "/solve/cg",
-        "/solve/loop",
-        "/comparison/status",
-        "/comparison/reason",
-        "/comparison/baseline_verdict",
-        "/comparison/recommendation",
-        "/comparison/auto/why",
-        "/comparison/auto/best",
-        "/comparison/auto/of",
-        "/tuning/why",
-        "/distribution/partition",
-        "/distribution/mode",
-        "/solution/name",
-        "/solution/unit"}},
+       {{"", "femcg command case title started"},
+        {"/machine", "processor device"},
+        {"/problem", "cell matrix ordering"},
+        {"/operator", "name precision device"},
+        {"/solve", "preconditioner cg loop"},
+        {"/comparison", "status reason baseline_verdict recommendation"},
+        {"/comparison/auto", "why best of"},
+        {"/tuning", "why"},
+        {"/distribution", "partition mode"},
+        {"/solution", "name unit"}}},
       {"a number",
        is_number,
-       {"/machine/threads",
-        "/machine/copy_bandwidth",
-        "/machine/link_bandwidth",
-        "/problem/dimension",
-        "/problem/cells",
-        "/problem/degree",
-        "/problem/geometric_order",
-        "/problem/quadrature",
-        "/problem/dofs",
-        "/problem/unknowns",
-        "/operator/nonzeros",
-        "/operator/stored_bytes",
-        "/operator/moved_bytes",
-        "/operator/host_bytes",
-        "/operator/link_bytes",
-        "/operator/flops",
-        "/operator/padding_ratio",
-        "/operator/data_reduction",
-        "/seconds/mesh",
-        "/seconds/space",
-        "/seconds/assembly",
-        "/seconds/conversion",
-        "/seconds/transfer",
-        "/seconds/solve",
-        "/seconds/total",
-        "/distribution/imbalance",
-        "/distribution/waiting_fraction",
-        "/solve/true_relative_residual",
-        "/solve/iterations",
-        "/solve/iterations_per_second",
-        "/solve/unknowns_per_second",
-        "/apply/median_seconds",
-        "/apply/minimum_seconds",
-        "/apply/maximum_seconds",
-        "/apply/gflops",
-        "/apply/effective_bandwidth",
-        "/apply/minimum_bandwidth",
-        "/apply/caching_bandwidth",
-        "/apply/bandwidth_fraction",
-        "/apply/link_rate",
-        "/memory/estimated_host_bytes",
-        "/memory/estimated_device_bytes",
-        "/matrix/nonzeros",
-        "/matrix/bandwidth",
-        "/matrix/bandwidth_before",
-        "/matrix/row_lengths/minimum",
-        "/matrix/row_lengths/maximum",
-        "/matrix/row_lengths/mean",
-        "/matrix/row_lengths/deviation",
-        "/comparison/right_hand_sides",
-        "/comparison/product_gain",
-        "/comparison/iteration_gain",
-        "/comparison/agreement",
-        "/comparison/agreement_bound",
-        "/comparison/repetitions",
-        "/comparison/iterations_per_second_minimum",
-        "/comparison/iterations_per_second_maximum",
-        "/comparison/roof_iterations_per_second",
-        "/comparison/break_even_iterations",
-        "/comparison/predicted_product_seconds",
-        "/comparison/predicted_iteration_seconds",
-        "/comparison/predicted_set_up_seconds",
-        "/comparison/expected_iterations",
-        "/comparison/auto/regret",
-        "/comparison/auto/iterations",
-        "/comparison/baseline_ratio"}}};
+       {{"/machine", "threads copy_bandwidth link_bandwidth"},
+        {"/problem", "dimension cells degree geometric_order quadrature dofs unknowns"},
+        {"/operator", "nonzeros stored_bytes moved_bytes host_bytes link_bytes flops padding_ratio data_reduction"},
+        {"/seconds", "mesh space assembly conversion transfer solve total"},
+        {"/distribution", "imbalance waiting_fraction"},
+        {"/solve", "true_relative_residual iterations iterations_per_second unknowns_per_second"},
+        {"/apply", "median_seconds minimum_seconds maximum_seconds gflops effective_bandwidth minimum_bandwidth"},
+        {"/apply", "caching_bandwidth bandwidth_fraction link_rate"},
+        {"/memory", "estimated_host_bytes estimated_device_bytes"},
+        {"/matrix", "nonzeros bandwidth bandwidth_before"},
+        {"/matrix/row_lengths", "minimum maximum mean deviation"},
+        {"/comparison", "right_hand_sides product_gain iteration_gain agreement agreement_bound repetitions"},
+        {"/comparison", "iterations_per_second_minimum iterations_per_second_maximum roof_iterations_per_second"},
+        {"/comparison", "break_even_iterations expected_iterations baseline_ratio"},
+        {"/comparison", "predicted_product_seconds predicted_iteration_seconds predicted_set_up_seconds"},
+        {"/comparison/auto", "regret iterations"}}}};
   return all;
 }
 
@@ -180,15 +119,17 @@ std::string_view kind_of(const ordered_json& value) {
 /// Throws InputError at the first value of a record that is of a wrong kind.
 void check_kinds(const std::string& file, std::size_t number, const ordered_json& record) {
   for (const Rule& rule : rules())
-    for (const char* pointer : rule.pointers) {
-      const ordered_json::json_pointer at(pointer);
-      if (!record.contains(at) || rule.holds(record.at(at))) continue;
-      std::string key = pointer + 1;
-      std::ranges::replace(key, '/', '.');
-      const std::string found(kind_of(record.at(at)));
-      throw InputError(fmt::format("{}: {} of record {} must be {}{}", file, key, number, rule.words,
-                                   rule.words.starts_with(found) ? "" : ", not " + found));
-    }
+    for (const auto& [map, names] : rule.keys)
+      for (const auto& name : std::views::split(names, ' ')) {
+        std::string key = fmt::format("{}/{}", map, std::string_view(name.begin(), name.end()));
+        const ordered_json::json_pointer at(key);
+        if (!record.contains(at) || rule.holds(record.at(at))) continue;
+        key.erase(0, 1);
+        std::ranges::replace(key, '/', '.');
+        const std::string found(kind_of(record.at(at)));
+        throw InputError(fmt::format("{}: {} of record {} must be {}{}", file, key, number, rule.words,
+                                     rule.words.starts_with(found) ? "" : ", not " + found));
+      }
 }
 
 /// Bounds what a file may make of the memory and of the stack.
