@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <numbers>
 
 #include "mesh/base/first_failure.hpp"
@@ -162,15 +161,8 @@ class Measure {
 template <class Visit>
 void measure_cells(const Mesh& mesh, const Eigen::MatrixXd& points, const Visit& visit) {
   const GeometryTables tables(mesh, points);
-  FirstFailure failure;
-#pragma omp parallel
-  {
-    std::unique_ptr<Measure> measure;
-    failure.guard(FirstFailure::preparation, [&] { measure = std::make_unique<Measure>(mesh, tables); });
-#pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) failure.guard(cell, [&] { visit(*measure, cell); });
-  }
-  failure.rethrow();
+  parallel_for(
+      mesh.cell_count(), [&] { return Measure(mesh, tables); }, visit);
 }
 
 /// How many times as many iterations CG with Jacobi's preconditioner takes as on the same mesh without slivers: as

@@ -8,7 +8,6 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 
@@ -125,23 +124,19 @@ std::vector<Sense> senses_of_cells(const Mesh& mesh, const GeometryTables& table
   const AffineCells affine(mesh);
   const GeometryTables one_point(mesh, cell_quadrature(mesh.shape, 1).points);
   std::vector<Sense> senses = filled<Sense>(mesh.cell_count());
-  FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<CellGeometry> at_all, at_one;
-    failure.guard(FirstFailure::preparation, [&] {
-      at_all.emplace(tables);
-      at_one.emplace(one_point);
-    });
-#pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-      failure.guard(cell, [&] {
-        CellGeometry& geometry = affine(cell) ? *at_one : *at_all;
+  struct Geometries {
+    CellGeometry at_all, at_one;
+  };
+  parallel_for(
+      mesh.cell_count(),
+      [&] {
+        return Geometries{CellGeometry(tables), CellGeometry(one_point)};
+      },
+      [&](Geometries& geometries, std::int32_t cell) {
+        CellGeometry& geometry = affine(cell) ? geometries.at_one : geometries.at_all;
         geometry.move_to(mesh, cell);
         senses[cell] = sense_of(determinant_range(geometry, mesh.dimension()));
       });
-  }
-  failure.rethrow();
   return senses;
 }
 

@@ -79,14 +79,10 @@ std::int32_t number_used(std::int64_t count, const ItemsOf& items_of, std::span<
 template <class Item, class Find>
 std::vector<Item> collect(std::int64_t count, Find find, std::int64_t block = std::int64_t{1} << 15) {
   std::vector<std::vector<Item>> of_block(static_cast<std::size_t>((count + block - 1) / block));
-  FirstFailure failure;
-#pragma omp parallel for schedule(static)
-  for (std::size_t b = 0; b < of_block.size(); ++b)
-    failure.guard(static_cast<std::int64_t>(b), [&] {
-      const std::int64_t begin = static_cast<std::int64_t>(b) * block, end = std::min(begin + block, count);
-      for (std::int64_t i = begin; i < end; ++i) find(i, of_block[b]);
-    });
-  failure.rethrow();
+  parallel_for(of_block.size(), [&](std::size_t b) {
+    const std::int64_t begin = static_cast<std::int64_t>(b) * block, end = std::min(begin + block, count);
+    for (std::int64_t i = begin; i < end; ++i) find(i, of_block[b]);
+  });
   std::vector<Item> all;
   for (const std::vector<Item>& some : of_block) all.insert(all.end(), some.begin(), some.end());
   return all;

@@ -5,6 +5,8 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace femcg::mesh {
@@ -47,5 +49,34 @@ class FirstFailure {
   std::mutex mutex_;
   std::exception_ptr failure_;
 };
+
+/// Calls work(i) for 0 <= i < count in parallel, in equal runs of items. Throws what the least item threw
+/// (FirstFailure).
+template <class Index, class Work>
+void parallel_for(Index count, const Work& work) {
+  FirstFailure failure;
+#pragma omp parallel for schedule(static)
+  for (Index i = 0; i < count; ++i) failure.guard(static_cast<std::int64_t>(i), [&] { work(i); });
+  failure.rethrow();
+}
+
+/// The same with work(scratch, i), where every thread has scratch memory of its own, which make() returns.
+template <class Index, class Make, class Work>
+void parallel_for(Index count, const Make& make, const Work& work) {
+  using Scratch = std::invoke_result_t<const Make&>;
+  struct InPlace {  // so that it need not be movable
+    const Make& make;
+    operator Scratch() const { return make(); }
+  };
+  FirstFailure failure;
+#pragma omp parallel
+  {
+    std::optional<Scratch> scratch;
+    failure.guard(FirstFailure::preparation, [&] { scratch.emplace(InPlace{make}); });
+#pragma omp for schedule(static)
+    for (Index i = 0; i < count; ++i) failure.guard(static_cast<std::int64_t>(i), [&] { work(*scratch, i); });
+  }
+  failure.rethrow();
+}
 
 }  // namespace femcg::mesh

@@ -418,23 +418,16 @@ std::vector<double> FunctionSpace::dof_points() const {
 
   std::vector<double> points = filled<double>(std::size_t(dof_count_) * d);
   const GeometryTables tables(*mesh_, basis_->nodes());
-  FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<CellGeometry> geometry;
-    failure.guard(FirstFailure::preparation, [&] { geometry.emplace(tables); });
-#pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)
-      failure.guard(cell, [&] {
-        geometry->move_to(*mesh_, cell);
+  parallel_for(
+      mesh_->cell_count(), [&] { return CellGeometry(tables); },
+      [&](CellGeometry& geometry, std::int32_t cell) {
+        geometry.move_to(*mesh_, cell);
         const CellDofs of_cell = dofs(cell);
         for (int a = 0; a < dofs_per_cell(); ++a) {
           const std::int64_t dof = of_cell[a];
-          if (owner[dof] == cell) std::copy_n(geometry->point(a), d, points.begin() + dof * d);
+          if (owner[dof] == cell) std::copy_n(geometry.point(a), d, points.begin() + dof * d);
         }
       });
-  }
-  failure.rethrow();
   return points;
 }
 

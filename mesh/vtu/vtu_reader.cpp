@@ -248,11 +248,9 @@ std::vector<std::vector<double>> VtuFile::coefficients(std::span<const std::stri
     const LagrangeBasis geometry(mesh.shape, mesh.order, NodeFamily::equispaced);
     const Eigen::MatrixXd at_vtk_points = geometry.values(vtk_lagrange_points(mesh.shape, degree));
     const double within = same_within(mesh);
-    FirstFailure failure;
-#pragma omp parallel for schedule(static)
-    for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-      failure.guard(cell, [&] { require_same_cell(mesh, cell, at_vtk_points, points_of(cell), points, within); });
-    failure.rethrow();
+    parallel_for(mesh.cell_count(), [&](std::int32_t cell) {
+      require_same_cell(mesh, cell, at_vtk_points, points_of(cell), points, within);
+    });
   }
 
   const std::vector<int> order = lattice_nodes_in_vtk_order(Lattice(mesh.shape, degree));
@@ -263,27 +261,24 @@ std::vector<std::vector<double>> VtuFile::coefficients(std::span<const std::stri
   for (const std::string& field : fields) {
     const auto values = read<double>("PointData", field, "Float64", 1, points_);
     std::vector<double>& result = results.emplace_back(filled<double>(static_cast<std::size_t>(space.dof_count())));
-    FirstFailure failure;
-#pragma omp parallel
-    {
+    struct Scratch {
       Eigen::VectorXd of_cell, own;
-      failure.guard(FirstFailure::preparation, [&] {
-        of_cell.resize(nodes);
-        own.resize(space.dofs_per_cell());
-      });
-#pragma omp for schedule(static)
-      for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
-        failure.guard(cell, [&] {
+    };
+    parallel_for(
+        mesh.cell_count(),
+        [&] {
+          return Scratch{Eigen::VectorXd(nodes), Eigen::VectorXd(space.dofs_per_cell())};
+        },
+        [&](Scratch& at, std::int32_t cell) {
           const auto of = points_of(cell);
-          for (int k = 0; k < nodes; ++k) of_cell[order[k]] = values[of[k]];
-          if (!of_cell.allFinite()) throw std::runtime_error(fmt::format("'{}' is not finite in cell {}", field, cell));
-          own.noalias() = at_nodes * of_cell;
+          for (int k = 0; k < nodes; ++k) at.of_cell[order[k]] = values[of[k]];
+          if (!at.of_cell.allFinite())
+            throw std::runtime_error(fmt::format("'{}' is not finite in cell {}", field, cell));
+          at.own.noalias() = at_nodes * at.of_cell;
           const auto dofs = space.dofs(cell);
           for (std::size_t node = 0; node < dofs.size(); ++node)
-            if (first_cell[dofs[node]] == cell) result[dofs[node]] = own[static_cast<Eigen::Index>(node)];
+            if (first_cell[dofs[node]] == cell) result[dofs[node]] = at.own[static_cast<Eigen::Index>(node)];
         });
-    }
-    failure.rethrow();
   }
   return results;
 }

@@ -46,28 +46,21 @@ std::optional<std::vector<double>> equal_in_cells(const std::vector<double>& val
 template <class Work, class GoesOn>
 void visit_diffusion(const BilinearForm& form, const Work& work, const GoesOn& goes_on) {
   const std::int32_t cells = form.cells();
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<CellsAtPoints> at;
-    std::vector<double> values;
-    failure.guard(mesh::FirstFailure::preparation, [&] {
-      at.emplace(form.space->mesh(), form.quadrature);
-      values.resize(static_cast<std::size_t>(at->points()));
-    });
-#pragma omp for schedule(static)
-    for (std::int32_t first = 0; first < cells; first += cell_lanes)
-      failure.guard(first, [&] {
+  struct Scratch {
+    CellsAtPoints at;
+    std::vector<double> values = std::vector<double>(static_cast<std::size_t>(at.points()));
+  };
+  mesh::parallel_for(
+      lane_groups(cells), [&] { return Scratch{CellsAtPoints(form.space->mesh(), form.quadrature)}; },
+      [&](Scratch& scratch, std::int32_t group) {
         if (!goes_on()) return;
-        const int count = std::min<std::int32_t>(cell_lanes, cells - first);
-        at->move_to(first, count, true);
+        const std::int32_t first = group * cell_lanes, count = std::min<std::int32_t>(cell_lanes, cells - first);
+        scratch.at.move_to(first, count, true);
         for (int lane = 0; lane < count; ++lane) {
-          form.diffusion(first + lane, at->positions(lane), values);
-          work(first + lane, values);
+          form.diffusion(first + lane, scratch.at.positions(lane), scratch.values);
+          work(first + lane, scratch.values);
         }
       });
-  }
-  failure.rethrow();
 }
 
 }  // namespace

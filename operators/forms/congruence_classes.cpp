@@ -155,17 +155,13 @@ std::optional<CongruenceClasses> find_congruence_classes(const BilinearForm& for
   CongruenceClasses found;
   found.class_of_cell = mesh::filled<std::int32_t>(static_cast<std::size_t>(form.cells()));
   std::vector<std::vector<std::int32_t>> of_part(static_cast<std::size_t>(parts));
-  mesh::FirstFailure failure;
-#pragma omp parallel for schedule(static)
-  for (int part = 0; part < parts; ++part)
-    failure.guard(part, [&] {
-      ClassesOfCells classes(hashes, of_part[static_cast<std::size_t>(part)]);
-      for (std::int32_t cell = first_of(part); cell < first_of(part + 1); ++cell) {
-        found.class_of_cell[cell] = classes.number(cell, identical);
-        if (classes.count() > most_classes) return;
-      }
-    });
-  failure.rethrow();
+  mesh::parallel_for(parts, [&](int part) {
+    ClassesOfCells classes(hashes, of_part[static_cast<std::size_t>(part)]);
+    for (std::int32_t cell = first_of(part); cell < first_of(part + 1); ++cell) {
+      found.class_of_cell[cell] = classes.number(cell, identical);
+      if (classes.count() > most_classes) return;
+    }
+  });
   ClassesOfCells classes(hashes, found.representatives);
   std::vector<std::vector<std::int32_t>> number_of_kind(static_cast<std::size_t>(parts));
   for (std::size_t part = 0; part < of_part.size(); ++part) {

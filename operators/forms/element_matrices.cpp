@@ -299,33 +299,22 @@ class MatrixWriter {
 ElementMatrices assemble_element_matrices(const BilinearForm& form) {
   ElementMatrices matrices{form.dofs_per_cell(), {}};
   matrices.values = Vector<double>(form.cells() * matrices.packed_size());
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<MatrixWriter> writer;
-    failure.guard(mesh::FirstFailure::preparation, [&] { writer.emplace(form, matrices); });
-#pragma omp for schedule(static)
-    for (std::int32_t first = 0; first < form.cells(); first += cell_lanes)
-      failure.guard(first, [&] { writer->write(first, std::min<std::int32_t>(first + cell_lanes, form.cells())); });
-  }
-  failure.rethrow();
+  mesh::parallel_for(
+      lane_groups(form.cells()), [&] { return MatrixWriter(form, matrices); },
+      [&](MatrixWriter& writer, std::int32_t group) {
+        const std::int32_t first = group * cell_lanes;
+        writer.write(first, std::min<std::int32_t>(first + cell_lanes, form.cells()));
+      });
   return matrices;
 }
 
 void for_each_cell(const BilinearForm& form, const std::function<void(CellEvaluator&, std::int32_t)>& work) {
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<CellEvaluator> evaluator;
-    failure.guard(mesh::FirstFailure::preparation, [&] { evaluator.emplace(form); });
-#pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < form.cells(); ++cell)
-      failure.guard(cell, [&] {
-        evaluator->move_to(cell);
-        work(*evaluator, cell);
+  mesh::parallel_for(
+      form.cells(), [&] { return CellEvaluator(form); },
+      [&](CellEvaluator& evaluator, std::int32_t cell) {
+        evaluator.move_to(cell);
+        work(evaluator, cell);
       });
-  }
-  failure.rethrow();
 }
 
 }  // namespace femcg::operators

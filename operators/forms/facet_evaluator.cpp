@@ -1,5 +1,4 @@
 #include <Eigen/Dense>
-#include <optional>
 
 #include "mesh/base/first_failure.hpp"
 #include "mesh/element/lagrange_basis.hpp"
@@ -85,15 +84,8 @@ const Eigen::MatrixXd& FacetEvaluator::values() const { return state_->tables[st
 
 void for_each_facet(const mesh::FunctionSpace& space, int quadrature, std::size_t count,
                     const std::function<void(FacetEvaluator&, std::size_t)>& work) {
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<FacetEvaluator> evaluator;
-    failure.guard(mesh::FirstFailure::preparation, [&] { evaluator.emplace(space, quadrature); });
-#pragma omp for schedule(static)
-    for (std::size_t k = 0; k < count; ++k) failure.guard(static_cast<std::int64_t>(k), [&] { work(*evaluator, k); });
-  }
-  failure.rethrow();
+  mesh::parallel_for(
+      count, [&] { return FacetEvaluator(space, quadrature); }, work);
 }
 
 }  // namespace femcg::operators

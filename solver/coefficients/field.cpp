@@ -54,26 +54,22 @@ std::vector<double> interpolate(const FieldOnRegions& field, const mesh::Functio
   for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
     for (const std::int32_t dof : space.dofs(cell)) mesh::raise(last[dof], cell);
   std::vector<double> values = mesh::filled<double>(space.dof_count());
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::vector<double> cell_points, cell_values;
-    failure.guard(mesh::FirstFailure::preparation, [&] {
-      cell_points.assign(3 * static_cast<std::size_t>(n), 0.0);
-      cell_values.resize(n);
-    });
-#pragma omp for schedule(static)
-    for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
-      failure.guard(cell, [&] {
+  struct Scratch {
+    std::vector<double> points, values;
+  };
+  mesh::parallel_for(
+      space.mesh().cell_count(),
+      [&] {
+        return Scratch{std::vector<double>(3 * static_cast<std::size_t>(n)), std::vector<double>(n)};
+      },
+      [&](Scratch& of_cell, std::int32_t cell) {
         const auto dofs = space.dofs(cell);
         for (int a = 0; a < n; ++a)
-          std::copy_n(points.begin() + std::int64_t{dofs[a]} * d, d, cell_points.begin() + 3 * std::int64_t{a});
-        field.of_cell(cell).evaluate(cell_points, cell_values);
+          std::copy_n(points.begin() + std::int64_t{dofs[a]} * d, d, of_cell.points.begin() + 3 * std::int64_t{a});
+        field.of_cell(cell).evaluate(of_cell.points, of_cell.values);
         for (int a = 0; a < n; ++a)
-          if (last[dofs[a]] == cell) values[dofs[a]] = cell_values[a];
+          if (last[dofs[a]] == cell) values[dofs[a]] = of_cell.values[a];
       });
-  }
-  failure.rethrow();
   return values;
 }
 

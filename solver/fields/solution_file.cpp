@@ -51,24 +51,21 @@ void SolutionFile::check_diffusion_at_nodes() const {
   const FieldOnRegions diffusion(problem_->data().diffusion, "equation.diffusion", mesh, std::nullopt);
   if (diffusion.constant()) return;
   const mesh::SeparateCells cells = CellFields(*problem_->form().space, cells_).cells();
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
+  struct Scratch {
     mesh::NodeValues points;
-    std::vector<double> at, values(cells.nodes);
-    failure.guard(mesh::FirstFailure::preparation, [&] {
-      points = cells.points();
-      at.resize(3 * values.size());
-    });
-#pragma omp for schedule(static)
-    for (std::int64_t cell = 0; cell < cells.count; ++cell)
-      failure.guard(cell, [&] {
-        points(cell, at);
-        diffusion.of_cell(cells_.number(cell)).evaluate(at, values);
-      });
-  }
+    std::vector<double> at, values;
+  };
+  const auto nodes = static_cast<std::size_t>(cells.nodes);
   try {
-    failure.rethrow();
+    mesh::parallel_for(
+        cells.count,
+        [&] {
+          return Scratch{cells.points(), std::vector<double>(3 * nodes), std::vector<double>(nodes)};
+        },
+        [&](Scratch& scratch, std::int64_t cell) {
+          scratch.points(cell, scratch.at);
+          diffusion.of_cell(cells_.number(cell)).evaluate(scratch.at, scratch.values);
+        });
   } catch (const InputError& error) {
     throw InputError(error.sentences().front() +
                      "; output.fields: flux is evaluated at the nodes of cells, recovered_flux only inside them");

@@ -1,8 +1,6 @@
 #include "solver/problem/boundary_flux.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -156,31 +154,24 @@ BoundaryFlux::BoundaryFlux(const Problem& problem, const Load& load, std::span<c
   std::vector<double> squares(reacts ? moments_.size() : 0);
   const FieldOnRegions diffusion(problem.data().diffusion, "equation.diffusion", space.mesh(), std::nullopt);
   const std::vector<GradientTables> tables = tables_of_facets(space, problem.form().quadrature);
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<FacetWork> work;
-    failure.guard(mesh::FirstFailure::preparation, [&] { work.emplace(problem, load, dofs, diffusion, tables); });
-#pragma omp for schedule(static)
-    for (std::size_t f = 0; f < boundary.size(); ++f)
-      failure.guard(static_cast<std::int64_t>(f), [&] {
-        work->move_to(boundary[f]);
-        node_counts_[f] = static_cast<int>(work->nodes().size());
-        areas_[f] = work->area();
-        integrals_[f] = work->integral();
-        const auto gradient = work->gradient();
-        of_gradient_[f] = gradient ? work->integral_of(*gradient) : std::numeric_limits<double>::quiet_NaN();
+  mesh::parallel_for(
+      boundary.size(), [&] { return FacetWork(problem, load, dofs, diffusion, tables); },
+      [&](FacetWork& work, std::size_t f) {
+        work.move_to(boundary[f]);
+        node_counts_[f] = static_cast<int>(work.nodes().size());
+        areas_[f] = work.area();
+        integrals_[f] = work.integral();
+        const auto gradient = work.gradient();
+        of_gradient_[f] = gradient ? work.integral_of(*gradient) : std::numeric_limits<double>::quiet_NaN();
         if (boundary[f].insulated()) return;
         if (has_value(boundary[f])) {
-          if (gradient) work->write_moments(&*gradient, &moments_[f * nodes_]);
-          work->write_moments(nullptr, &squares[f * nodes_]);
+          if (gradient) work.write_moments(&*gradient, &moments_[f * nodes_]);
+          work.write_moments(nullptr, &squares[f * nodes_]);
         } else {
-          const std::vector<double> flux = work->prescribed();
-          work->write_moments(&flux, &moments_[f * nodes_]);
+          const std::vector<double> flux = work.prescribed();
+          work.write_moments(&flux, &moments_[f * nodes_]);
         }
       });
-  }
-  failure.rethrow();
   if (reacts) divide_reactions(problem, load, dofs, squares);
 }
 

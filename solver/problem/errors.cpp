@@ -145,19 +145,12 @@ std::vector<Errors> squares_on_host(const Problem& problem, int quadrature, cons
   const mesh::FunctionSpace& space = *problem.form().space;
   const std::int32_t cells = problem.form().cells();
   std::vector<Errors> parts(static_cast<std::size_t>(block_count(cells)));
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<CellErrors> errors;
-    failure.guard(mesh::FirstFailure::preparation, [&] { errors.emplace(space, quadrature, exact, dofs); });
-#pragma omp for schedule(static)
-    for (std::size_t block = 0; block < parts.size(); ++block)
-      failure.guard(static_cast<std::int64_t>(block), [&] {
+  mesh::parallel_for(
+      parts.size(), [&] { return CellErrors(space, quadrature, exact, dofs); },
+      [&](CellErrors& errors, std::size_t block) {
         const auto first = static_cast<std::int32_t>(block) * block_cells;
-        errors->add(first, first + std::min(block_cells, cells - first), parts[block]);
+        errors.add(first, first + std::min(block_cells, cells - first), parts[block]);
       });
-  }
-  failure.rethrow();
   return parts;
 }
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
 
 #include "mesh/base/first_failure.hpp"
@@ -168,26 +167,17 @@ class CellMeasures {
 constexpr std::int32_t block_cells = 4096;
 
 /// Integrals of blocks of cells, blocks x regions: their sums are the same for any number of threads. A thread has one
-/// of what make() points to, which adds those of some cells: add(first, last, to regions).
+/// of what make() returns, which adds those of some cells: add(first, last, to regions).
 template <class Make>
 std::vector<CellIntegrals> integrals_of_blocks(const mesh::Mesh& mesh, const Make& make) {
   const std::size_t names = mesh.region_names.size();
   const std::int32_t cells = mesh.cell_count(), blocks = cells / block_cells + (cells % block_cells > 0 ? 1 : 0);
   std::vector<CellIntegrals> parts(static_cast<std::size_t>(blocks) * names);
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    decltype(make()) adder;
-    failure.guard(mesh::FirstFailure::preparation, [&] { adder = make(); });
-#pragma omp for schedule(static)
-    for (std::int32_t block = 0; block < blocks; ++block)
-      failure.guard(block, [&] {
-        const std::int32_t first = block * block_cells;
-        adder->add(first, first + std::min(block_cells, cells - first),
-                   std::span(parts).subspan(static_cast<std::size_t>(block) * names, names));
-      });
-  }
-  failure.rethrow();
+  mesh::parallel_for(blocks, make, [&](auto& adder, std::int32_t block) {
+    const std::int32_t first = block * block_cells;
+    adder.add(first, first + std::min(block_cells, cells - first),
+              std::span(parts).subspan(static_cast<std::size_t>(block) * names, names));
+  });
   return parts;
 }
 
@@ -210,9 +200,9 @@ std::vector<CellIntegrals> integrals_of_blocks(const Problem& problem, std::span
   const mesh::FunctionSpace& space = *problem.form().space;
   const int quadrature = problem.form().quadrature;
   if (on_gpu == nullptr)
-    return integrals_of_blocks(space.mesh(), [&] { return std::make_unique<CellMeasures>(space, quadrature, dofs); });
+    return integrals_of_blocks(space.mesh(), [&] { return CellMeasures(space, quadrature, dofs); });
   const std::vector<double> found = operators::cuda_integrals(*on_gpu, operators::IntegralTables(space, quadrature));
-  return integrals_of_blocks(space.mesh(), [&] { return std::optional(FoundIntegrals{&space.mesh(), found}); });
+  return integrals_of_blocks(space.mesh(), [&] { return FoundIntegrals{&space.mesh(), found}; });
 }
 
 /// Regions and the integral, and what the source brings.

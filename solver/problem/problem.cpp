@@ -7,7 +7,6 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <stdexcept>
 #include <utility>
@@ -252,20 +251,16 @@ void Problem::constrain_by_others(std::vector<CellNode>& nodes) {
 /// Cells agree on a point only to rounding: the first of a Dirichlet dof says where it is.
 void Problem::locate(const std::vector<CellNode>& nodes) {
   const mesh::GeometryTables tables(space_->mesh(), space_->basis().nodes());
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<mesh::CellGeometry> geometry;
-    failure.guard(mesh::FirstFailure::preparation, [&] { geometry.emplace(tables); });
+  struct Geometry {
+    mesh::CellGeometry at;
     std::int32_t cell = -1;
-#pragma omp for schedule(static)
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      failure.guard(static_cast<std::int64_t>(i), [&] {
-        if (nodes[i].cell != cell) geometry->move_to(space_->mesh(), cell = nodes[i].cell);
-        std::copy_n(geometry->point(nodes[i].node), 3, dirichlet_dofs_[i].point.begin());
+  };
+  mesh::parallel_for(
+      nodes.size(), [&] { return Geometry{mesh::CellGeometry(tables)}; },
+      [&](Geometry& geometry, std::size_t i) {
+        if (nodes[i].cell != geometry.cell) geometry.at.move_to(space_->mesh(), geometry.cell = nodes[i].cell);
+        std::copy_n(geometry.at.point(nodes[i].node), 3, dirichlet_dofs_[i].point.begin());
       });
-  }
-  failure.rethrow();
 }
 
 void Problem::number_unknowns() {

@@ -51,11 +51,7 @@ std::vector<std::vector<std::int32_t>> CellBlocks<T>::unknowns_of_blocks(const B
     std::sort(list.begin(), list.end());
     list.erase(std::unique(list.begin(), list.end()), list.end());
   };
-  mesh::FirstFailure failure;
-#pragma omp parallel for schedule(static)
-  for (std::size_t b = 0; b < blocks_.size(); ++b)
-    failure.guard(static_cast<std::int64_t>(b), [&] { make(blocks_[b], lists[b]); });
-  failure.rethrow();
+  mesh::parallel_for(blocks_.size(), [&](std::size_t b) { make(blocks_[b], lists[b]); });
   return lists;
 }
 

@@ -251,10 +251,7 @@ void colour_patches(CellPatches& made) {
     std::sort(to.begin(), to.end());
     to.erase(std::unique(to.begin(), to.end()), to.end());
   };
-  mesh::FirstFailure failure;
-#pragma omp parallel for schedule(static)
-  for (std::int32_t k = 0; k < count; ++k) failure.guard(k, [&] { list(parts[k], earlier[k]); });
-  failure.rethrow();
+  mesh::parallel_for(count, [&](std::int32_t k) { list(parts[k], earlier[k]); });
   made.earlier_offsets = Vector<std::uint32_t>(count + std::int64_t{1});
   made.earlier_offsets[0] = 0;
   for (std::int32_t k = 0; k < count; ++k)
@@ -301,14 +298,10 @@ CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& opti
     lay_out(made, drafts, owners);
     in_interface = put_in_order(made, drafts, std::move(owners));
   }
-  mesh::FirstFailure failure;
-#pragma omp parallel for schedule(static)
-  for (std::size_t p = 0; p < drafts.size(); ++p)
-    failure.guard(static_cast<std::int64_t>(p), [&] {
-      write_patch(made, p, drafts[p], in_interface);
-      drafts[p] = {};  // given back by all threads, and before the lists below are made
-    });
-  failure.rethrow();
+  mesh::parallel_for(drafts.size(), [&](std::size_t p) {
+    write_patch(made, p, drafts[p], in_interface);
+    drafts[p] = {};  // given back by all threads, and before the lists below are made
+  });
   in_interface = {};
   link_contributions(made);
   if (options.coloured) colour_patches(made);

@@ -1,7 +1,5 @@
 #include "operators/cellwise/lma/lma_inputs.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <optional>
@@ -10,7 +8,6 @@
 
 #include "mesh/base/first_failure.hpp"
 #include "operators/cellwise/cell_loops/patch_option.hpp"
-#include "operators/cellwise/lma/lma.hpp"
 #include "operators/forms/cell_diffusion.hpp"
 #include "operators/forms/congruence_classes.hpp"
 #include "operators/forms/element_matrices.hpp"
@@ -46,19 +43,12 @@ void set_robin_matrices(LmaInputs& inputs, const BilinearForm& form, std::span<c
   const auto count = static_cast<std::int64_t>(cells.size());
   const std::int64_t packed = std::int64_t{form.dofs_per_cell()} * (form.dofs_per_cell() + 1) / 2;
   inputs.robin_matrices = Vector<double>(count * packed);
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<CellEvaluator> evaluator;
-    failure.guard(mesh::FirstFailure::preparation, [&] { evaluator.emplace(form); });
-#pragma omp for schedule(static)
-    for (std::int64_t k = 0; k < count; ++k)
-      failure.guard(k, [&] {
-        evaluator->move_to(cells[k]);
-        evaluator->matrix({inputs.robin_matrices.data() + k * packed, static_cast<std::size_t>(packed)});
+  mesh::parallel_for(
+      count, [&] { return CellEvaluator(form); },
+      [&](CellEvaluator& evaluator, std::int64_t k) {
+        evaluator.move_to(cells[k]);
+        evaluator.matrix({inputs.robin_matrices.data() + k * packed, static_cast<std::size_t>(packed)});
       });
-  }
-  failure.rethrow();
 }
 
 /// A matrix per slot; the places of those with Robin terms.

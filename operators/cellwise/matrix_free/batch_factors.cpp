@@ -3,7 +3,6 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <span>
 
 #include "mesh/base/first_failure.hpp"
@@ -66,20 +65,13 @@ bool is_constant(std::span<const CellLanes> factors, std::span<const double> wei
 /// Calls work(at, first, count) for a few cells at a time, in parallel, with the factors moved there.
 template <class Work>
 void for_factors(const BilinearForm& form, const Work& work) {
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    std::optional<FactorsAtPoints> at;
-    failure.guard(mesh::FirstFailure::preparation, [&] { at.emplace(form); });
-#pragma omp for schedule(static)
-    for (std::int32_t first = 0; first < form.cells(); first += cell_lanes)
-      failure.guard(first, [&] {
-        const int count = std::min<std::int32_t>(cell_lanes, form.cells() - first);
-        at->move_to(first, count);
-        work(*at, first, count);
+  mesh::parallel_for(
+      lane_groups(form.cells()), [&] { return FactorsAtPoints(form); },
+      [&](FactorsAtPoints& at, std::int32_t group) {
+        const std::int32_t first = group * cell_lanes, count = std::min<std::int32_t>(cell_lanes, form.cells() - first);
+        at.move_to(first, count);
+        work(at, first, count);
       });
-  }
-  failure.rethrow();
 }
 
 /// Whether a symmetric d x d matrix, its upper triangle row by row, is diagonal to rounding of the nodes.

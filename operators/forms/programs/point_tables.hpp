@@ -13,6 +13,8 @@ namespace femcg::operators {
 constexpr int cell_lanes = mesh::register_bytes / static_cast<int>(sizeof(double));
 /// A number of each of them.
 using CellLanes = Pack<double, cell_lanes>;
+/// Groups of so many cells, of which the last may have fewer.
+constexpr std::int32_t lane_groups(std::int32_t cells) { return cells / cell_lanes + (cells % cell_lanes > 0 ? 1 : 0); }
 
 /// A small matrix, row by row.
 struct Table {

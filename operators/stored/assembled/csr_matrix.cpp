@@ -160,15 +160,11 @@ void count_entries(const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
   matrix.rows = cells.count();
   matrix.row_offsets = Vector<std::int64_t>(matrix.rows + std::int64_t{1});
   matrix.row_offsets[0] = 0;
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    RowColumns columns(cells);
-#pragma omp for schedule(static)
-    for (std::int32_t row = 0; row < matrix.rows; ++row)
-      failure.guard(row, [&] { matrix.row_offsets[row + 1] = static_cast<std::int64_t>(columns.count(row)); });
-  }
-  failure.rethrow();
+  mesh::parallel_for(
+      matrix.rows, [&] { return RowColumns(cells); },
+      [&](RowColumns& columns, std::int32_t row) {
+        matrix.row_offsets[row + 1] = static_cast<std::int64_t>(columns.count(row));
+      });
   std::partial_sum(matrix.row_offsets.data(), matrix.row_offsets.data() + matrix.row_offsets.size(),
                    matrix.row_offsets.data());
 }
@@ -176,18 +172,12 @@ void count_entries(const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
 template <std::floating_point T>
 void list_columns(const CellsOfUnknowns& cells, CsrMatrix<T>& matrix) {
   matrix.columns = Vector<std::int32_t>(matrix.nonzeros());
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    RowColumns columns(cells);
-#pragma omp for schedule(static)
-    for (std::int32_t row = 0; row < matrix.rows; ++row)
-      failure.guard(row, [&] {
+  mesh::parallel_for(
+      matrix.rows, [&] { return RowColumns(cells); },
+      [&](RowColumns& columns, std::int32_t row) {
         const std::vector<std::int32_t>& of_row = columns.ascending(row);
         std::copy(of_row.begin(), of_row.end(), matrix.columns.data() + matrix.row_offsets[row]);
       });
-  }
-  failure.rethrow();
 }
 
 /// Position of entry (i, j) in a packed symmetric matrix.
@@ -261,20 +251,14 @@ CsrMatrix<T> assemble(MatrixRows<T> rows, const ElementMatrices& element_matrice
   CsrMatrix<T> matrix = std::move(rows.offsets_);
   list_columns(cells, matrix);
   matrix.values = Vector<T>(matrix.nonzeros());
-  mesh::FirstFailure failure;
-#pragma omp parallel
-  {
-    RowSum sum(cells, element_matrices);
-#pragma omp for schedule(static)
-    for (std::int32_t row = 0; row < matrix.rows; ++row)
-      failure.guard(row, [&] {
+  mesh::parallel_for(
+      matrix.rows, [&] { return RowSum(cells, element_matrices); },
+      [&](RowSum& sum, std::int32_t row) {
         const std::int64_t begin = matrix.row_offsets[row], size = matrix.row_offsets[row + 1] - begin;
         const std::vector<double>& values =
             sum.of(row, {matrix.columns.data() + begin, static_cast<std::size_t>(size)});
         std::copy(values.begin(), values.end(), matrix.values.data() + begin);
       });
-  }
-  failure.rethrow();
   return matrix;
 }
 
