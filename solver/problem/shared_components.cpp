@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 
+#include "mesh/base/joined_sets.hpp"
 #include "mesh/base/pages.hpp"
 
 namespace femcg::solver {
@@ -50,12 +51,12 @@ SharedComponents::SharedComponents(const operators::SharedDofs& shared, const me
     held_.insert(held_.end(), of_process.begin(), of_process.end());
   }
   first_ = firsts[shared.rank()];
-  for (std::int32_t i = 0; i < std::ssize(held_); ++i) least_.push_back(i);
+  mesh::JoinedSets joined(static_cast<std::int32_t>(held_.size()));
   const auto joints = shared.gathered(joints_of(shared, space, of_cells));
   for (std::size_t rank = 0; rank < joints.size(); ++rank)
-    for (const Joint& joint : joints[rank]) join(firsts[rank] + joint.here, firsts[joint.rank] + joint.there);
-  for (std::int32_t i = 0; i < std::ssize(least_); ++i) {
-    least_[i] = least_of(i);
+    for (const Joint& joint : joints[rank]) joined.join(firsts[rank] + joint.here, firsts[joint.rank] + joint.there);
+  for (std::int32_t i = 0; i < std::ssize(held_); ++i) {
+    least_.push_back(joined.least(i));
     if (held_[i] != 0) held_[least_[i]] = 1;
   }
   std::int32_t next = 0;
@@ -73,17 +74,6 @@ std::vector<std::int32_t> SharedComponents::not_held() const {
   for (std::int32_t i = 0; i < std::ssize(least_); ++i)
     if (least_[i] == i && held_[i] == 0) numbers.push_back(i);
   return numbers;
-}
-
-std::int32_t SharedComponents::least_of(std::int32_t component) const {
-  while (least_[component] != component) component = least_[component];
-  return component;
-}
-
-void SharedComponents::join(std::int32_t a, std::int32_t b) {
-  a = least_of(a);
-  b = least_of(b);
-  least_[std::max(a, b)] = std::min(a, b);
 }
 
 }  // namespace femcg::solver

@@ -33,9 +33,6 @@ class SharedComponents {
   std::vector<std::int32_t> not_held() const;
 
  private:
-  std::int32_t least_of(std::int32_t component) const;
-  void join(std::int32_t a, std::int32_t b);
-
   // One process's components stand behind the other's, from first_ on those of this one.
   std::vector<std::int32_t> least_;   ///< of those that each is joined with
   std::vector<char> held_;            ///< of the least ones

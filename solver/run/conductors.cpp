@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <utility>
 
+#include "mesh/base/joined_sets.hpp"
 #include "operators/forms/cell_diffusion.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "solver/problem/shared_components.hpp"
@@ -24,21 +24,16 @@ std::span<const double> values_in(const operators::CellDiffusion& diffusion, std
 
 /// For each cell that is wanted the number, from 0, of those it is joined to by dofs; -1 for the others.
 std::vector<std::int32_t> joined_cells(const mesh::FunctionSpace& space, const std::vector<char>& wanted) {
-  std::vector<std::int32_t> before(static_cast<std::size_t>(space.dof_count()));  // itself, or a dof it is joined to
-  std::iota(before.begin(), before.end(), 0);
-  const auto first = [&](std::int32_t dof) {
-    while (before[dof] != dof) dof = before[dof] = before[before[dof]];
-    return dof;
-  };
+  mesh::JoinedSets joined(space.dof_count());
   const auto count = static_cast<std::int32_t>(wanted.size());
   for (std::int32_t cell = 0; cell < count; ++cell)
     if (wanted[cell] != 0)
-      for (const std::int32_t dof : space.dofs(cell)) before[first(dof)] = first(space.dofs(cell)[0]);
-  std::vector<std::int32_t> numbers(before.size(), -1), of_cells(wanted.size(), -1);
+      for (const std::int32_t dof : space.dofs(cell)) joined.join(dof, space.dofs(cell)[0]);
+  std::vector<std::int32_t> numbers(static_cast<std::size_t>(space.dof_count()), -1), of_cells(wanted.size(), -1);
   std::int32_t next = 0;
   for (std::int32_t cell = 0; cell < count; ++cell) {
     if (wanted[cell] == 0) continue;
-    std::int32_t& number = numbers[first(space.dofs(cell)[0])];
+    std::int32_t& number = numbers[joined.least(space.dofs(cell)[0])];
     if (number < 0) number = next++;
     of_cells[cell] = number;
   }
