@@ -11,18 +11,6 @@ namespace femcg::solver {
 using operators::CsrMatrix;
 using operators::Needs;
 
-namespace {
-
-std::shared_ptr<const CsrMatrix<double>> converted(const std::shared_ptr<const CsrMatrix<double>>& matrix, double) {
-  return matrix;
-}
-std::shared_ptr<const CsrMatrix<float>> converted(const std::shared_ptr<const CsrMatrix<double>>& matrix, float) {
-  if (const std::string why = operators::why_not_single(*matrix); !why.empty()) throw std::overflow_error(why);
-  return std::make_shared<const CsrMatrix<float>>(operators::to_single(*matrix));
-}
-
-}  // namespace
-
 WantedAssembly wanted_by(std::span<const BenchmarkEntry> entries) {
   WantedAssembly wanted;
   for (const BenchmarkEntry& entry : entries) {
@@ -47,6 +35,8 @@ void Assembly<T>::assemble() {
   if (form_ != nullptr && wanted_.element_matrices)
     element_seconds_ = least_seconds([] {}, [&] { element_matrices_ = operators::assemble_element_matrices(*form_); });
   if (!wanted_.matrix) return;
+  if (form_ == nullptr && std::is_same_v<T, float>)
+    if (const std::string why = operators::why_not_single(*source_); !why.empty()) throw std::overflow_error(why);
   const auto count_anew = [&] {
     matrix_.reset();
     if (form_ != nullptr && !rows_) rows_.emplace(*form_);
@@ -54,7 +44,7 @@ void Assembly<T>::assemble() {
   matrix_seconds_ += least_seconds(count_anew, [&] {
     matrix_ = form_ != nullptr
                   ? std::make_shared<const CsrMatrix<T>>(operators::assemble(std::move(*rows_), element_matrices_))
-                  : converted(source_, T());
+                  : operators::in_precision<T>(source_);
     rows_.reset();
   });
 }

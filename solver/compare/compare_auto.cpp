@@ -1,7 +1,5 @@
 #include "solver/compare/compare_auto.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "operators/backend/memory.hpp"
@@ -43,12 +41,7 @@ std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows
     std::optional<operators::MatrixRows<T>> counted;
     return predict<T>(of, chosen, model, rates, counted);
   }
-  if constexpr (std::is_same_v<T, double>) {
-    return predict<T>(of, chosen, nullptr, system.matrix.get(), model, rates);
-  } else {
-    const operators::CsrMatrix<T> rounded = operators::to_single(*system.matrix);
-    return predict<T>(of, chosen, nullptr, &rounded, model, rates);
-  }
+  return predict<T>(of, chosen, nullptr, operators::in_precision<T>(system.matrix).get(), model, rates);
 }
 
 }  // namespace

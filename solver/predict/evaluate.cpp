@@ -54,10 +54,7 @@ struct OperatorRating {
 
 template <std::floating_point T>
 std::shared_ptr<const CsrMatrix<T>> shared(CsrMatrix<double> matrix) {
-  if constexpr (std::is_same_v<T, double>)
-    return std::make_shared<const CsrMatrix<T>>(std::move(matrix));
-  else
-    return std::make_shared<const CsrMatrix<T>>(operators::to_single(matrix));
+  return operators::in_precision<T>(std::make_shared<const CsrMatrix<double>>(std::move(matrix)));
 }
 
 /// Boxes of every shape of cell at every degree, some within caches and some beyond, of `most_bytes` at most.
@@ -85,9 +82,7 @@ class Evaluation {
         stop_(stop) {
     for (const TrainedTimes& each : trained.operators()) {
       operators_.push_back({each.name, each.options, {}});
-      std::string name = each.name;
-      for (const auto& [option, value] : each.options) name += fmt::format(", {} {}", option, value);
-      ratings_.push_back({name, {}, {}});
+      ratings_.push_back({with_options(operators_.back()), {}, {}});
     }
   }
 

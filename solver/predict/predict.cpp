@@ -111,12 +111,6 @@ std::vector<BenchmarkResult> measure_all(const System& system, const std::vector
   return rows;
 }
 
-std::string label(const OperatorChoice& op) {
-  std::string text = op.name;
-  for (const auto& [option, value] : op.options) text += fmt::format(", {} {}", option, value);
-  return text;
-}
-
 /// What the trained model expects of its operators, beside the bandwidth model and, where there are any, measured
 /// times. `trained` and `expected` are of the same operators, place by place, and so is `measured`.
 std::string trained_beside(const std::vector<Prediction>& trained, const std::vector<Prediction>& expected,
@@ -127,10 +121,10 @@ std::string trained_beside(const std::vector<Prediction>& trained, const std::ve
   int count = 0;
   for (std::size_t i = 0; i < trained.size(); ++i) {
     if (!trained[i].possible()) {
-      text += fmt::format("  {:<16} cannot be had: {}\n", label(trained[i].op), trained[i].not_possible);
+      text += fmt::format("  {:<16} cannot be had: {}\n", with_options(trained[i].op), trained[i].not_possible);
       continue;
     }
-    text += fmt::format("  {:<16} {:>9} {:>9}", label(trained[i].op), duration(trained[i].product),
+    text += fmt::format("  {:<16} {:>9} {:>9}", with_options(trained[i].op), duration(trained[i].product),
                         duration(expected[i].product));
     if (!measured.empty() && measured[i].outcome == Outcome::timed) {
       const double seconds = measured[i].record.apply.median();
@@ -272,10 +266,10 @@ ExitStatus predict_matrix(const std::filesystem::path& file, Precision precision
   const std::string heading =
       fmt::format("{}: {} x {}, {} nonzeros; {} precision, {}", file.filename().string(), grouped(matrix->rows),
                   grouped(matrix->rows), grouped(matrix->nonzeros()), name(precision), name(of.device));
-  if (precision == Precision::double_)
-    return show<double>(heading, of, matrix.get(), system, precision, choice, progress, stop);
-  const operators::CsrMatrix<float> rounded = operators::to_single(*matrix);
-  return show<float>(heading, of, &rounded, system, precision, choice, progress, stop);
+  const auto show_in = [&]<class T>(T) {
+    return show<T>(heading, of, operators::in_precision<T>(matrix).get(), system, precision, choice, progress, stop);
+  };
+  return precision == Precision::double_ ? show_in(double()) : show_in(float());
 }
 
 ExitStatus train(const TrainChoice& choice, const Console& console, const StopRequested& stop) {
@@ -308,7 +302,8 @@ ExitStatus train(const TrainChoice& choice, const Console& console, const StopRe
     print(fmt::format("{}, {} precision: trained on {} matrices; each, predicted by the others, is off by\n",
                       device_name(device), name(each.precision), each.matrices));
     for (const TrainedTimes& times : each.model.operators())
-      print(fmt::format("  {:<16} {:>5.1f}%\n", label({times.name, times.options, {}}), 100 * times.left_out_error));
+      print(fmt::format("  {:<16} {:>5.1f}%\n", with_options({times.name, times.options, {}}),
+                        100 * times.left_out_error));
     if (each.refused > 0)
       print_note(fmt::format("{} measurements were left out, since other programs took the processor", each.refused));
     if (const std::string failure = cache_model(each.model, device, each.precision); !failure.empty())

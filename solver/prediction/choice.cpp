@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 #include "solver/messages/error.hpp"
 #include "solver/messages/units.hpp"

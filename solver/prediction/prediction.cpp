@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <span>
 
@@ -12,11 +11,11 @@
 #include "operators/cellwise/cell_loops/fused_cg.hpp"
 #include "operators/persistent/row_layout.hpp"
 #include "operators/stored/common/padding.hpp"
-#include "solver/messages/error.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/units.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/prediction/models/input_bytes.hpp"
+#include "solver/records/tuning_record.hpp"
 
 namespace femcg::solver {
 
@@ -166,6 +165,10 @@ std::vector<OperatorChoice> all_operators_of(Device device) {
   for (const OperatorDescription& row : operators::catalogue())
     if (!row.added && (device == Device::host ? row.host() : row.cuda)) all.push_back({std::string(row.name), {}, {}});
   return all;
+}
+
+std::string with_options(const OperatorChoice& op) {
+  return op.options.empty() ? op.name : fmt::format("{}, {}", op.name, listed(op.options));
 }
 
 bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<Prediction>& without,

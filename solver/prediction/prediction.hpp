@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
@@ -54,6 +53,9 @@ struct Prediction {
 
 /// Every operator of femcg's own that has a version for the device, with its defaults. No model knows a plug-in's.
 std::vector<OperatorChoice> all_operators_of(operators::Device device);
+
+/// An operator with its options, as "csr, coop 16".
+std::string with_options(const OperatorChoice& op);
 
 /// True if a matrix may pay: assembling it and reading it in every iteration takes no longer than the best operator
 /// without a matrix may.

@@ -5,7 +5,6 @@
 
 #include <span>
 #include <string>
-#include <vector>
 
 #include "operators/distributed/maps/subdomain_sizes.hpp"
 #include "solver/prediction/message_rates.hpp"

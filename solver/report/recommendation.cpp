@@ -116,9 +116,7 @@ std::string text(const ordered_json& record, const char* pointer) {
 }
 
 std::string with_options(const std::string& name, const std::map<std::string, std::string>& options) {
-  std::string all;
-  for (const auto& [option, value] : options) all += fmt::format("{}{} {}", all.empty() ? " (" : ", ", option, value);
-  return name + all + (all.empty() ? "" : ")");
+  return options.empty() ? name : fmt::format("{} ({})", name, listed(options));
 }
 
 /// What the records share that are measured against each other.

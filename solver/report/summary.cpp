@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <span>
 #include <utility>
 
@@ -60,10 +61,9 @@ void describe_problem(std::string& text, const Record& r) {
                    r.machine.threads, r.machine.threads == 1 ? "" : "s"));
   if (r.automatic_op) line(text, "", "auto: " + r.why);
   if (!r.why_device.empty()) line(text, "", "device auto: " + r.why_device);
-  std::string chosen;
-  for (const auto& [option, value] : r.chosen)
-    if (!r.op.options.contains(option)) chosen += fmt::format("{}{} {}", chosen.empty() ? "" : ", ", option, value);
-  if (!chosen.empty()) line(text, "", "chosen: " + chosen);
+  std::map<std::string, std::string> chosen = r.chosen;
+  std::erase_if(chosen, [&](const auto& option) { return r.op.options.contains(option.first); });
+  if (!chosen.empty()) line(text, "", "chosen: " + listed(chosen));
   if (!r.tuning) return;
   line(text, "tuning", r.tuning->why);
   for (bool first = true; const std::string& settings : tried_settings(*r.tuning)) {
@@ -104,10 +104,8 @@ void describe_cost(std::string& text, const Record& r) {
                    : r.solve.loop == CgLoop::fused    ? " inside the product"
                                                       : "",
                    r.preconditioner.name));
-  std::string chosen;
-  for (const auto& [what, value] : r.preconditioner_chosen)
-    chosen += fmt::format("{}{} {}", chosen.empty() ? "" : ", ", what, value);
-  if (!chosen.empty()) line(text, "", fmt::format("{}: {}", r.preconditioner.name, chosen));
+  if (!r.preconditioner_chosen.empty())
+    line(text, "", fmt::format("{}: {}", r.preconditioner.name, listed(r.preconditioner_chosen)));
   if (!r.why_preconditioner.empty()) line(text, "", "preconditioner auto: " + r.why_preconditioner);
   describe_levels(text, r);
   line(text, "",

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -50,8 +49,7 @@ CachedTuning from_json(const ordered_json& json) {
   key.given = json.at("given").get<operators::Options>();
   key.degree = json.at("degree").get<int>();
   const auto cell = json.at("cell").get<std::string>(), precision = json.at("precision").get<std::string>();
-  constexpr std::array shapes{mesh::CellShape::quadrilateral, mesh::CellShape::triangle, mesh::CellShape::hexahedron,
-                              mesh::CellShape::tetrahedron};
+  const auto& shapes = mesh::all_cell_shapes;
   const auto shape = std::ranges::find_if(shapes, [&](mesh::CellShape each) { return mesh::name(each) == cell; });
   require(shape != shapes.end() && (precision == "double" || precision == "single"));
   key.cell = *shape;

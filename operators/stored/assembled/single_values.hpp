@@ -3,6 +3,7 @@
 // The matrix in single precision inside a loop of double precision: half the bytes of its values, and the products are
 // added up in double precision all the same. CG's restarts from the true residual make up for the rounded matrix.
 
+#include <memory>
 #include <string_view>
 #include <type_traits>
 
@@ -28,6 +29,14 @@ bool has_single_values(const Options& given) {
 
 /// The matrix with its values rounded. Throws std::overflow_error where one is too large.
 CsrMatrix<float> to_single(const CsrMatrix<double>& matrix);
+/// The matrix in precision T: itself, or rounded so.
+template <std::floating_point T>
+std::shared_ptr<const CsrMatrix<T>> in_precision(const std::shared_ptr<const CsrMatrix<double>>& matrix) {
+  if constexpr (std::is_same_v<T, double>)
+    return matrix;
+  else
+    return std::make_shared<const CsrMatrix<T>>(to_single(*matrix));
+}
 
 /// from[0], ..., from[N - 1] as numbers of T.
 template <std::floating_point T, int N, std::floating_point Value>

@@ -10,7 +10,6 @@
 #include "operators/backend/memory.hpp"
 #include "solver/benchmark/clock.hpp"
 #include "solver/benchmark/comparison.hpp"
-#include "solver/messages/units.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/prediction/prediction.hpp"
 #include "solver/prediction/training/benchmark_boxes.hpp"

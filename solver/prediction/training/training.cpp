@@ -140,8 +140,7 @@ std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates)
       if (settings.precisions[p] == Precision::double_)
         measure_matrix<double>(matrix, operators, device, rates, points[p]);
       else
-        measure_matrix<float>(std::make_shared<const CsrMatrix<float>>(operators::to_single(*matrix)), operators,
-                              device, rates, points[p]);
+        measure_matrix<float>(operators::in_precision<float>(matrix), operators, device, rates, points[p]);
   }
   std::vector<Trained> trained;
   for (std::size_t p = 0; p < points.size(); ++p) {
