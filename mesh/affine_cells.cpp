@@ -4,7 +4,6 @@
 #include <array>
 #include <atomic>
 #include <cmath>
-#include <span>
 
 #include "mesh/element/lagrange_basis.hpp"
 

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <span>
 #include <vector>
 
 #include "operators/stored/assembled/csr_matrix.hpp"

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <span>
-#include <utility>
 
 #include "mesh/element/cell_shape.hpp"
 #include "operators/catalogue.hpp"

@@ -7,10 +7,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <string_view>
 #include <system_error>
 
 #include "operators/distributed/messages/launcher.hpp"

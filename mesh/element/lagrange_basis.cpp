@@ -2,7 +2,6 @@
 
 #include <Eigen/Dense>
 #include <cmath>
-#include <stdexcept>
 
 #include "mesh/element/quadrature.hpp"
 

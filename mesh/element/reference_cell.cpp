@@ -1,7 +1,5 @@
 #include "mesh/element/reference_cell.hpp"
 
-#include <stdexcept>
-
 namespace femcg::mesh {
 
 Lattice::Lattice(CellShape shape, int degree) : shape_(shape), degree_(degree) {

@@ -12,7 +12,6 @@
 
 #include "mesh/base/atomic_file.hpp"
 #include "mesh/base/counting.hpp"
-#include "mesh/base/first_failure.hpp"
 #include "mesh/base/pages.hpp"
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/vtu/vtu_grid.hpp"

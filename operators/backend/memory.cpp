@@ -4,7 +4,6 @@
 #include <sys/mman.h>
 
 #include <cstdlib>
-#include <stdexcept>
 
 #include "mesh/base/free_memory.hpp"
 #include "mesh/base/retained_pages.hpp"

@@ -2,7 +2,6 @@
 
 // A product over several processes, after Kreutzer et al. 2012, section III-A, of which the modes have their names.
 
-#include <array>
 #include <functional>
 #include <map>
 #include <memory>

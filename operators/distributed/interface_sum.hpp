@@ -3,7 +3,6 @@
 #include <concepts>
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "operators/backend/vector.hpp"
 #include "operators/distributed/gpu/gpu_interface.hpp"

@@ -4,7 +4,6 @@
 #include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "mesh/base/dense_matrix.hpp"
 #include "mesh/base/pages.hpp"

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <stdexcept>
-#include <string>
 #include <vector>
 
 namespace femcg::operators {

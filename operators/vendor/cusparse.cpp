@@ -1,10 +1,7 @@
 #include "operators/vendor/cusparse.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <stdexcept>
 
 #include "operators/options.hpp"
 #include "operators/vendor/cusparse_choice.hpp"

@@ -2,7 +2,6 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <optional>
 #include <stdexcept>
 
 #include "mesh/vtu/vtu_reader.hpp"

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <memory>
 
-#include "operators/capabilities.hpp"
 #include "solver/krylov/batch_queue.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/krylov/several_systems.hpp"

@@ -14,8 +14,6 @@
 
 #include "solver/krylov/cg.hpp"
 
-#include <cmath>
-
 #include "solver/krylov/cg_run.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/krylov/restarts.hpp"

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <system_error>
 
 #include "mesh/base/pages.hpp"
 #include "mesh/base/temporary_file.hpp"

@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <span>
-#include <vector>
 
 #include "mesh/base/pages.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"

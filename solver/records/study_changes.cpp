@@ -1,11 +1,8 @@
 #include "solver/records/study_changes.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <map>
 #include <span>
 #include <utility>
 

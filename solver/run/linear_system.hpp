@@ -3,7 +3,6 @@
 #include <concepts>
 #include <memory>
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 #include "operators/distributed/maps/index_map.hpp"

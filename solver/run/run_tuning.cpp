@@ -19,7 +19,6 @@
 #include "solver/prediction/prediction.hpp"
 #include "solver/prediction/timing_trial.hpp"
 #include "solver/run/cg_options.hpp"
-#include "solver/run/distributed_record.hpp"
 #include "solver/tuning/cached_tuning.hpp"
 #include "solver/tuning/tunable.hpp"
 #include "solver/tuning/tuning_operator.hpp"

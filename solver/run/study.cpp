@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "mesh/base/atomic_file.hpp"
 #include "operators/backend/multi_vector.hpp"

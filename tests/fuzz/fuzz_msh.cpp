@@ -1,7 +1,6 @@
 // The check of a .msh file of any bytes passes, or ends in a sentence.
 // Seeds: tests/meshes/*.msh tests/fuzz/seeds/msh/*
 #include <stdexcept>
-#include <string_view>
 
 #include "mesh/gmsh/check/msh_check.hpp"
 #include "tests/fuzz/input.hpp"

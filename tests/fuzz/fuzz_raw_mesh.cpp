@@ -1,7 +1,6 @@
 // Whatever comes back from Gmsh's process is a mesh with indices in range, or is refused in a sentence. The bytes
 // choose the numbers of a raw mesh, most of them right.
 // Seeds: tests/meshes/square.msh
-#include <algorithm>
 #include <cstring>
 #include <span>
 #include <stdexcept>

@@ -4,7 +4,6 @@
 #include <doctest/doctest.h>
 
 #include <Eigen/Dense>
-#include <cmath>
 #include <limits>
 #include <vector>
 

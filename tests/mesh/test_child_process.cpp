@@ -12,9 +12,7 @@
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <iostream>
 #include <numeric>
-#include <sstream>
 #include <stdexcept>
 #include <thread>
 #include <vector>

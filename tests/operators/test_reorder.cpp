@@ -1,7 +1,6 @@
 // Orders that make a band narrow, and matrices put into them.
 
 #include <doctest/doctest.h>
-#include <fmt/format.h>
 
 #include <Eigen/Sparse>
 #include <algorithm>

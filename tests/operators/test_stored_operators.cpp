@@ -7,9 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
-#include <limits>
 #include <stdexcept>
-#include <string>
 #include <type_traits>
 #include <vector>
 

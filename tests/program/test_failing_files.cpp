@@ -15,7 +15,6 @@
 #include <system_error>
 
 #include "solver/case/case.hpp"
-#include "solver/case/sweep.hpp"
 #include "solver/compare/compare.hpp"
 #include "solver/run/run.hpp"
 #include "tests/program.hpp"

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <Eigen/Dense>
-#include <cmath>
 #include <memory>
 #include <type_traits>
 

@@ -8,7 +8,6 @@
 #include <nlohmann/json.hpp>
 
 #include "mesh/base/vector_register.hpp"
-#include "operators/capabilities.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/prediction/timing_trial.hpp"
 #include "solver/tuning/cached_tuning.hpp"

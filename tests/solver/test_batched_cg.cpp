@@ -5,12 +5,10 @@
 
 #include <Eigen/Dense>
 #include <cmath>
-#include <random>
 #include <vector>
 
 #include "operators/backend/passes/multi_vector_kernels.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/ordering.hpp"
 #include "solver/krylov/batched_cg.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "tests/device.hpp"

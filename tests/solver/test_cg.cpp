@@ -3,12 +3,10 @@
 #include <Eigen/Dense>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <utility>
 #include <vector>
 
 #include "operators/catalogue.hpp"
-#include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/preconditioners/preconditioners.hpp"
 #include "solver/messages/error.hpp"

@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
-#include <numeric>
 
 #include "operators/backend/memory.hpp"
 #include "solver/krylov/cg.hpp"

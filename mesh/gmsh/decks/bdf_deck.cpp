@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <unordered_map>
 
 #include "mesh/gmsh/check/msh_cursor.hpp"

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 #include <gmsh.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <set>
 #include <span>
 #include <stdexcept>
-#include <type_traits>
 
 #include "mesh/gmsh/raw/counted.hpp"
 #include "mesh/gmsh/sdk/sizes.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <concepts>
 #include <cstdint>
-#include <numeric>
 #include <span>
 #include <type_traits>
 #include <vector>

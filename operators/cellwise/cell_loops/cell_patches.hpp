@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "operators/backend/vector.hpp"
 #include "operators/cellwise/cell_loops/colouring.hpp"

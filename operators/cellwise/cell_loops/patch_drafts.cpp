@@ -4,7 +4,6 @@
 #include <array>
 #include <bit>
 #include <cstddef>
-#include <limits>
 #include <numeric>
 #include <optional>
 #include <span>

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <memory>
-
 #include "operators/cellwise/cell_loops/cell_patches.hpp"
 #include "operators/cellwise/cell_loops/conflict_resolution.hpp"
 #include "operators/forms/cell_factors.hpp"

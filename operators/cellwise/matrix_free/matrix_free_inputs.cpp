@@ -2,12 +2,10 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 #include "mesh/affine_cells.hpp"
 #include "mesh/base/counting.hpp"
@@ -15,7 +13,6 @@
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "operators/cellwise/cell_loops/patch_option.hpp"
-#include "operators/cellwise/matrix_free/matrix_free.hpp"
 #include "operators/forms/cell_diffusion.hpp"
 #include "operators/forms/congruence_classes.hpp"
 #include "operators/forms/element_matrices.hpp"

@@ -2,7 +2,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <span>
 #include <vector>
 
 #include "operators/distributed/maps/index_map.hpp"

@@ -1,8 +1,6 @@
 #include "operators/forms/check/form_product.hpp"
 
-#include <Eigen/Dense>
 #include <algorithm>
-#include <array>
 #include <memory>
 
 #include "mesh/base/pages.hpp"

@@ -1,6 +1,5 @@
 #include "operators/forms/programs/point_derivative.hpp"
 
-#include <cmath>
 #include <map>
 #include <numbers>
 #include <vector>

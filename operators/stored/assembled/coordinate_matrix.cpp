@@ -3,7 +3,6 @@
 #include <omp.h>
 
 #include <algorithm>
-#include <functional>
 #include <numeric>
 #include <utility>
 

@@ -5,7 +5,6 @@
 // says where the pieces lie.
 
 #include <algorithm>
-#include <cassert>
 #include <cstdint>
 #include <utility>
 #include <vector>

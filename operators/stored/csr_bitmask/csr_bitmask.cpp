@@ -12,7 +12,6 @@
 
 #include "operators/backend/multi_vector.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
-#include "operators/forms/bilinear_form.hpp"
 #include "operators/stored/common/multi_vector_by_rows.hpp"
 #include "operators/stored/csr_bitmask/bitmask_matrix.hpp"
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <bit>
 
 #include "operators/stored/assembled/csr_matrix.hpp"
