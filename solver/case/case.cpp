@@ -243,6 +243,14 @@ void check_device(const SolverChoice& solver, Problems& problems) {
                                               in_quotes(solver.op.name)));
 }
 
+/// A preconditioner that this build lacks, or that the device asked for has not.
+void check_preconditioner(const SolverChoice& choice, Problems& problems) {
+  const PreconditionerDescription* row = find_preconditioner(choice.preconditioner.name);
+  if (row == nullptr) return;
+  const auto device = choice.device.starts_with("cuda") ? operators::Device::cuda : operators::Device::host;
+  if (const std::string why = why_not(*row, device); !why.empty()) problems.add(choice.preconditioner.place, why);
+}
+
 /// A persistent kernel, or passes inside the product, where there can be none. (Whether the operator has them is for
 /// the run to find out.)
 void check_loop(const SolverChoice& choice, Problems& problems) {
@@ -332,6 +340,7 @@ void read_solver(const MapReader& top, Case& to) {
   check_loop(to.solver, top.problems());
   check_mixed(to.solver, top.problems());
   check_device(to.solver, top.problems());
+  check_preconditioner(to.solver, top.problems());
 }
 
 void read_ordering(const MapReader& top, Case& to) {

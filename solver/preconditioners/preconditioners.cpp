@@ -10,7 +10,9 @@
 
 #include "operators/backend/passes/multi_vector_kernels.hpp"
 #include "operators/backend/passes/vector_kernels.hpp"
+#include "solver/preconditioners/boomeramg.hpp"
 #include "solver/preconditioners/chebyshev.hpp"
+#include "solver/preconditioners/hypre_amg.hpp"
 #include "solver/preconditioners/multigrid.hpp"
 
 namespace femcg::solver {
@@ -75,7 +77,7 @@ std::unique_ptr<Preconditioner<T>> make_jacobi(const Operator<T>& a, const Optio
 }  // namespace
 
 std::span<const PreconditionerDescription> preconditioners() {
-  static const std::array<PreconditionerDescription, 5> rows{{
+  static const std::array<PreconditionerDescription, 6> rows{{
       {automatic_preconditioner,
        "in a run multigrid, or jacobi for small problems; else jacobi",
        "",
@@ -99,9 +101,18 @@ std::span<const PreconditionerDescription> preconditioners() {
        "Saad 2003", chebyshev_options(), false, chebyshev_vectors + 1, true, make_chebyshev, make_chebyshev},  // and z
       {"multigrid", "a V-cycle over lower degrees, coarser boxes and aggregates",
        "Brandt 1977; Vanek, Mandel & Brezina 1996; Lottes 2023", multigrid_options(), false, 1, true, make_multigrid,
-       make_multigrid, bytes_of_multigrid},
+       make_multigrid, 15, false, bytes_of_multigrid},
+      {"boomeramg", "a V-cycle of hypre's algebraic multigrid for the assembled matrix, a baseline; on the host",
+       "Henson & Yang 2002", boomeramg_options(), false, 1, true, make_boomeramg, make_boomeramg, 15, true,
+       bytes_of_boomeramg},
   }};
   return rows;
+}
+
+std::string_view why_diagonal(CgMethod method, CgLoop loop) {
+  return has_one_sum(method)       ? "solver.cg needs a diagonal one"
+         : is_for_one_system(loop) ? "solver.loop needs a diagonal one"
+                                   : "";
 }
 
 PreconditionerDecision decide_preconditioner(std::int64_t unknowns, bool is_box, Device device,
@@ -121,6 +132,16 @@ const PreconditionerDescription* find_preconditioner(std::string_view name) {
   const auto rows = preconditioners();
   const auto row = std::ranges::find(rows, name, &PreconditionerDescription::name);
   return row == rows.end() ? nullptr : &*row;
+}
+
+std::string why_not(const PreconditionerDescription& row, Device device, int processes) {
+  if (!row.by_hypre) return "";
+  if (!built_with_hypre())
+    return fmt::format("this femcg was built without hypre, which has {}: use preconditioner multigrid", row.name);
+  if (device == Device::cuda)
+    return fmt::format("{} works on the host: use device cpu, or preconditioner multigrid", row.name);
+  if (processes > 1) return fmt::format("{} works in one process: use preconditioner jacobi", row.name);
+  return "";
 }
 
 void check_options(const PreconditionerDescription& row, const Options& given) {
@@ -145,6 +166,7 @@ std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, co
   const PreconditionerDescription* row = find_preconditioner(name);
   if (row == nullptr) throw std::invalid_argument(fmt::format("no preconditioner is called '{}'", name));
   check_options(*row, given);
+  if (const std::string why = why_not(*row, a.device()); !why.empty()) throw std::invalid_argument(why);
   if constexpr (std::is_same_v<T, double>)
     return row->make_double(a, given, input);
   else

@@ -7,6 +7,7 @@
 
 #include "operators/options.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
+#include "solver/krylov/cg_choice.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/preconditioners/coarse_form.hpp"
 
@@ -15,11 +16,10 @@ namespace femcg::solver {
 /// Input that a preconditioner may be made from besides the operator, as far as it is there.
 template <std::floating_point T>
 struct PreconditionerInput {
-  const operators::Vector<T>* diagonal = nullptr;  ///< of the operator
-  const operators::BilinearForm* form = nullptr;   ///< whose matrix the operator is, or this process's part of it
-  PartOfForm of = {};                              ///< which part that is
-  const operators::CsrMatrix<double>* matrix =
-      nullptr;  ///< the operator itself, where there is no form; on one process
+  const operators::Vector<T>* diagonal = nullptr;        ///< of the operator
+  const operators::BilinearForm* form = nullptr;         ///< whose matrix the operator is, or this process's part of it
+  PartOfForm of = {};                                    ///< which part that is
+  const operators::CsrMatrix<double>* matrix = nullptr;  ///< that of the operator, where it came from a file
 };
 
 /// A preconditioner that `solver.preconditioner` may name.
@@ -34,6 +34,8 @@ struct PreconditionerDescription {
                                                   const PreconditionerInput<T>&);
   Make<double>* make_double;
   Make<float>* make_single;
+  double iterations = 0;  ///< of CG that are expected to a solution; 0: they grow with the problem
+  bool by_hypre = false;  ///< works in builds with hypre, on the host and in one process
   /// About how many bytes its levels take on a device, of a form, or of a matrix of so many entries where the form is
   /// null; null where it has none.
   std::int64_t (*bytes_of_levels)(const operators::BilinearForm* form, std::int64_t nonzeros,
@@ -44,6 +46,9 @@ std::span<const PreconditionerDescription> preconditioners();
 
 /// Stands for the preconditioner that a run is expected to end soonest with; jacobi where there is no choice.
 constexpr std::string_view automatic_preconditioner = "auto";
+
+/// Why CG needs a diagonal one, for the decision below; empty where it takes any.
+std::string_view why_diagonal(CgMethod method, CgLoop loop);
 
 struct PreconditionerDecision {
   std::string_view name;
@@ -58,12 +63,15 @@ PreconditionerDecision decide_preconditioner(std::int64_t unknowns, bool is_box,
 /// The row of that name; null where there is none.
 const PreconditionerDescription* find_preconditioner(std::string_view name);
 
+/// One sentence on why this build has no such preconditioner on that device for so many processes; empty where it has.
+std::string why_not(const PreconditionerDescription& row, operators::Device device, int processes = 1);
+
 /// Throws std::invalid_argument with one sentence where an option is unknown or its value is not accepted.
 void check_options(const PreconditionerDescription& row, const operators::Options& given);
 
 /// The preconditioner of that name for `a`, which must outlive it, as what `input` points to.
-/// Throws std::invalid_argument where the name or an option is wrong, InputError where `a` turns out not to be positive
-/// definite.
+/// Throws std::invalid_argument where the name or an option is wrong, or why_not says so, InputError where `a` turns
+/// out not to be positive definite.
 template <std::floating_point T>
 std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, const operators::Operator<T>& a,
                                                        const operators::Options& given = {},

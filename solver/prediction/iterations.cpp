@@ -77,8 +77,7 @@ double expected_iterations(std::int64_t rows, std::int64_t most) {
 }
 
 double expected_iterations(const Problem& problem, const SolverChoice& solver) {
-  constexpr double of_multigrid = 15;
-  if (solver.preconditioner.name == "multigrid") return of_multigrid;
+  if (const double known = find_preconditioner(solver.preconditioner.name)->iterations; known > 0) return known;
   const auto of_degree_1 = iterations_of_degree_1(problem, solver);
   if (!of_degree_1) return expected_iterations(problem.form(), solver.tolerance, solver.max_iterations);
   const double iterations = static_cast<double>(*of_degree_1) * std::pow(problem.form().space->degree(), 1.3);

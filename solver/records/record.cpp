@@ -124,6 +124,7 @@ ordered_json seconds_json(const Record& r) {
   if (r.automatic_op) json["prediction"] = r.seconds.prediction;
   json.update({{"assembly", r.seconds.assembly},
                {"conversion", r.seconds.conversion},
+               {"preconditioner", r.seconds.preconditioner},
                {"transfer", r.seconds.transfer},
                {"solve", r.seconds.solve}});
   if (r.steps.empty()) return json;
@@ -212,6 +213,17 @@ ordered_json options_json(const std::map<std::string, std::string>& options) {
   ordered_json json = ordered_json::object();
   for (const auto& [option, value] : options) json[option] = option_value(value);
   return json;
+}
+
+ordered_json residual_points(const std::vector<Iteration>& history) {
+  constexpr std::size_t most = 200;
+  const std::size_t count = std::min(most, history.size());
+  ordered_json points = ordered_json::array();
+  for (std::size_t i = 0; i < count; ++i) {
+    const Iteration& at = history[count < 2 ? 0 : i * (history.size() - 1) / (count - 1)];
+    points.push_back({at.number, at.relative_residual, at.seconds});
+  }
+  return points;
 }
 
 ordered_json preconditioner_json(const Record& r) {

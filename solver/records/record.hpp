@@ -46,8 +46,11 @@ void note_gpu(Machine& machine);
 
 /// Wall-clock seconds of the steps of a run.
 struct Seconds {
-  double mesh = 0, space = 0, assembly = 0, conversion = 0, transfer = 0, solve = 0;
+  double mesh = 0, space = 0, assembly = 0, conversion = 0, preconditioner = 0, transfer = 0, solve = 0;
   double prediction = 0;  ///< of what operators take, where auto was asked for; speeds that are measured first included
+
+  /// Of operator and preconditioner.
+  double set_up() const { return assembly + conversion + preconditioner; }
 };
 
 /// Result of one load of several.
@@ -83,7 +86,7 @@ struct Record {
   Seconds seconds;
   std::vector<StepSeconds> steps;  ///< of a run: everything since the program was started
   PreconditionerChoice preconditioner;
-  std::string why_preconditioner;  ///< one sentence on why auto took it, else empty
+  std::string why_preconditioner;                            ///< one sentence on why auto took it, else empty
   std::map<std::string, std::string> preconditioner_chosen;  ///< Preconditioner::chosen()
   std::vector<LevelSummary> hierarchy;                       ///< Preconditioner::levels()
   CgResult solve;                                            ///< with several loads of all together: see all_of
@@ -135,6 +138,8 @@ std::int64_t peak_memory();
 nlohmann::ordered_json to_json(const Record& record);
 /// Options with whole numbers as numbers, everything else as text.
 nlohmann::ordered_json options_json(const std::map<std::string, std::string>& options);
+/// [number, relative residual, seconds] of at most 200 iterations evenly spread, the first and the last among them.
+nlohmann::ordered_json residual_points(const std::vector<Iteration>& history);
 /// The preconditioner's part of a record's "solve".
 nlohmann::ordered_json preconditioner_json(const Record& record);
 /// Text of a JSON file. Names that are not UTF-8, which JSON cannot hold, get a replacement character.
@@ -143,7 +148,8 @@ std::string to_text(const nlohmann::ordered_json& json);
 std::string to_line(const nlohmann::ordered_json& json);
 /// An array with each of its entries on a line.
 std::string to_lines(const nlohmann::ordered_json& array);
-/// A text as one field of a CSV file (RFC 4180). One that a spreadsheet would take for a formula has an apostrophe in front.
+/// A text as one field of a CSV file (RFC 4180). One that a spreadsheet would take for a formula has an apostrophe in
+/// front.
 std::string csv_field(const std::string& text);
 /// The columns iteration, relative_residual, seconds; before them the load, where there are several.
 std::string residuals_csv(const Record& record);

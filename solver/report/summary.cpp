@@ -105,7 +105,9 @@ void describe_cost(std::string& text, const Record& r) {
                                                       : "",
                    r.preconditioner.name));
   if (!r.preconditioner_chosen.empty())
-    line(text, "", fmt::format("{}: {}", r.preconditioner.name, listed(r.preconditioner_chosen)));
+    line(text, "",
+         fmt::format("{}: {}, made in {}", r.preconditioner.name, listed(r.preconditioner_chosen),
+                     duration(r.seconds.preconditioner)));
   if (!r.why_preconditioner.empty()) line(text, "", "preconditioner auto: " + r.why_preconditioner);
   describe_levels(text, r);
   line(text, "",

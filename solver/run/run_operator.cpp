@@ -39,13 +39,15 @@ PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& p
 }
 
 SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, bool is_box, Device device,
-                                 std::string& why) {
+                                 int processes, std::string& why) {
   SolverChoice settled = solver;
-  if (solver.preconditioner.name != automatic_preconditioner) return settled;
-  const std::string_view why_diagonal = has_one_sum(solver.method)       ? "solver.cg needs a diagonal one"
-                                        : is_for_one_system(solver.loop) ? "solver.loop needs a diagonal one"
-                                                                         : "";
-  const PreconditionerDecision decision = decide_preconditioner(unknowns, is_box, device, why_diagonal);
+  if (solver.preconditioner.name != automatic_preconditioner) {
+    const std::string why_none = why_not(*find_preconditioner(solver.preconditioner.name), device, processes);
+    if (!why_none.empty()) throw InputError(at_place(solver.preconditioner.place, why_none));
+    return settled;
+  }
+  const PreconditionerDecision decision =
+      decide_preconditioner(unknowns, is_box, device, why_diagonal(solver.method, solver.loop));
   settled.preconditioner.name = decision.name;
   why = decision.why;
   return settled;

@@ -22,9 +22,9 @@ namespace femcg::solver {
 PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& problem, operators::Device device,
                                     double iterations);
 
-/// The solver with a preconditioner by its name, and why auto took it.
+/// The solver with a preconditioner by its name, and why auto took it. Throws InputError where there is none such here.
 SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, bool is_box,
-                                 operators::Device device, std::string& why);
+                                 operators::Device device, int processes, std::string& why);
 
 /// What every operator of a device is expected to take, in so many iterations a load.
 struct OperatorEstimates {

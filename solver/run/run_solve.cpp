@@ -175,7 +175,7 @@ class Solve {
     } else {
       const operators::Vector<T> diagonal = diagonal_of(a);
       const PreconditionerChoice& choice = solver_.preconditioner;
-      to.preconditioner = timed(record_.seconds.conversion, [&] {
+      to.preconditioner = timed(record_.seconds.preconditioner, [&] {
         return placed(choice.place, [&] {
           return make_preconditioner(choice.name, a, choice.options, preconditioner_input(&diagonal));
         });
@@ -345,8 +345,8 @@ class Solve {
     return interrupted(record_.solve) || std::ranges::any_of(record_.loads, interrupted, &LoadRecord::solve);
   }
   IterationsLeft iterations_left() const {
-    constexpr double of_multigrid = 15;
-    if (!record_.hierarchy.empty()) return {solver_.tolerance, of_multigrid};
+    if (const double known = find_preconditioner(record_.preconditioner.name)->iterations; known > 0)
+      return {solver_.tolerance, known};
     return {solver_.tolerance, expected_iterations(problem_.form(), solver_.tolerance, solver_.max_iterations)};
   }
 

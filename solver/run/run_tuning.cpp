@@ -241,7 +241,7 @@ class FirstIterations {
   std::unique_ptr<Preconditioner<T>> take_preconditioner() {
     if (begun_ && begun_->preconditioner) return std::move(begun_->preconditioner);
     const PreconditionerChoice& choice = solver_.preconditioner;
-    return timed(record_.seconds.conversion,
+    return timed(record_.seconds.preconditioner,
                  [&] { return make_preconditioner(choice.name, *made_.a, choice.options, input_); });
   }
 

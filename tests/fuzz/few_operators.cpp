@@ -56,6 +56,8 @@ const PreconditionerDescription* find_preconditioner(std::string_view name) {
   return row == rows.end() ? nullptr : &*row;
 }
 
+std::string why_not(const PreconditionerDescription&, operators::Device, int) { return ""; }
+
 void check_options(const PreconditionerDescription& row, const operators::Options& given) {
   for (const auto& [name, value] : given) {
     const auto known = std::ranges::find(row.options, name, &operators::OptionDescription::name);

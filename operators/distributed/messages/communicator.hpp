@@ -21,6 +21,9 @@ class Communicator {
   static int started();
   /// The rank of this one among them, known before it joins.
   static int started_rank();
+  /// Starts MPI in a process alone, for a library that needs it; it ends with the program. Throws std::invalid_argument
+  /// in a build without MPI.
+  static void start_for_library();
   /// True if this build has MPI, and processes can join or have joined.
   static bool available();
 

@@ -50,6 +50,22 @@ bool Communicator::available() {
   return left == 0;
 }
 
+void Communicator::start_for_library() {
+  static const struct Session {
+    Session() {
+      int runs = 0, provided = MPI_THREAD_SINGLE;
+      MPI_Initialized(&runs);
+      if (runs != 0) return;
+      begun = true;
+      MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
+    }
+    ~Session() {
+      if (begun) MPI_Finalize();
+    }
+    bool begun = false;
+  } session;
+}
+
 // An error of MPI's own ends all processes, with what MPI says: its default, which is left as it is.
 Communicator::Communicator() : state_(std::make_unique<State>()) {
   int provided = MPI_THREAD_SINGLE;

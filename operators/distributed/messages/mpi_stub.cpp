@@ -20,6 +20,7 @@ namespace {
 int Communicator::started() { return processes_of_launcher(); }
 int Communicator::started_rank() { return rank_of_launcher(); }
 bool Communicator::available() { return false; }
+void Communicator::start_for_library() { refuse(); }
 
 Communicator::Communicator() { refuse(); }
 Communicator::Communicator(Alone) {}
