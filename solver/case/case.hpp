@@ -113,6 +113,7 @@ struct OutputChoice {
   std::vector<OutputField> fields{OutputField::u};  ///< of solution.vtu, each once
   bool boundary = false;                            ///< boundary.vtu, and the names of regions and groups in both
   bool picture = false;                             ///< solution.png, drawn by femcg-plot
+  bool system = false;                              ///< system.mtx and load.mtx: A and b
   std::vector<Probe> probes;
   bool points = false;  ///< whether every point of a study has a results folder of its own
 };

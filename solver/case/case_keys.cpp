@@ -436,6 +436,11 @@ KeyDescription output() {
                .kind = flag,
                .meaning = "Whether femcg-plot draws solution.png, which result.html shows",
                .default_value = "false"},
+              {.name = "system",
+               .kind = flag,
+               .meaning = "Whether there are system.mtx and load.mtx: A and b of A u = b for the unknowns, in Matrix "
+                          "Market format, for other solvers",
+               .default_value = "false"},
               {.name = "points",
                .kind = flag,
                .meaning = "Whether every point of a sweep of femcg run has a results folder of its own, points/1, ...",

@@ -171,6 +171,7 @@ OutputChoice read_output_choice(const MapReader& top, const Case& from) {
   to.fields = output.read("fields", to.fields, [&](const ValueReader& value) { return read_fields(value, from); });
   to.boundary = output.flag("boundary");
   to.picture = output.flag("picture");
+  to.system = output.flag("system");
   to.points = output.flag("points");
   if (const auto probes = output.find("probes"))
     if (const auto entries = probes->entries("name: [x, y, z]"))

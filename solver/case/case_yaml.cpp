@@ -217,6 +217,7 @@ void emit(YAML::Emitter& out, const OutputChoice& output, int dimension) {
   for (const OutputField field : output.fields) out << std::string(name(field));
   out << EndSeq << Key << "boundary" << Value << (output.boundary ? "true" : "false");
   out << Key << "picture" << Value << (output.picture ? "true" : "false");
+  out << Key << "system" << Value << (output.system ? "true" : "false");
   out << Key << "points" << Value << (output.points ? "true" : "false");
   if (!output.probes.empty()) {
     out << Key << "probes" << Value << BeginMap;

@@ -12,6 +12,7 @@
 #include "solver/case/case_output.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/file_size.hpp"
+#include "solver/fields/system_files.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/problem/cell_gradient.hpp"
 
@@ -233,7 +234,8 @@ std::int64_t SolutionFile::expected_bytes() const {
 
 std::int64_t bytes_of_files(const OutputChoice& output, const Problem& problem, const SolutionFile& solution) {
   const std::int64_t here = solution.expected_bytes() +
-                            (output.boundary ? BoundaryFile(output, SolutionLabel(), problem).expected_bytes() : 0);
+                            (output.boundary ? BoundaryFile(output, SolutionLabel(), problem).expected_bytes() : 0) +
+                            (output.system ? bytes_of_system(problem) : 0);
   return static_cast<std::int64_t>(problem.shared().sum(static_cast<double>(here)));
 }
 

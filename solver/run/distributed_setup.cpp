@@ -103,6 +103,7 @@ std::string is_for_one_process(const std::string& what, const std::string& inste
 void require_supported(const OutputChoice& output) {
   if (output.vtu && output.fields != OutputChoice().fields)
     throw InputError(is_for_one_process("output.fields with more than u", "use output.fields: [u]"));
+  if (output.system) throw InputError(is_for_one_process("output.system", "leave it out"));
 }
 
 void require_same(const std::string& what, const std::string& text, const Communicator& communicator) {

@@ -9,6 +9,7 @@
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/solution_file.hpp"
 #include "solver/fields/solution_pieces.hpp"
+#include "solver/fields/system_files.hpp"
 
 namespace femcg::solver {
 
@@ -24,7 +25,7 @@ class WholeFiles final : public RunFiles {
   WholeFiles(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, mesh::FileGroup& group)
       : RunFiles(output, label, problem, group), file_(output, label, problem), ahead_(group, file_) {}
 
-  std::vector<std::string> names() const override { return {"solution.vtu", "boundary.vtu"}; }
+  std::vector<std::string> names() const override { return {"solution.vtu", "boundary.vtu", matrix_file, load_file}; }
   std::int64_t expected_bytes() const override { return bytes_of_files(output_, problem_, file_); }
   void begin(std::size_t solutions) override {
     if (output_.vtu && background_pays(*problem_.form().space)) ahead_.begin(solutions);
@@ -41,6 +42,12 @@ class WholeFiles final : public RunFiles {
                  [&](std::ostream& stream) { BoundaryFile(output_, label_, problem_).write(stream, solutions); });
     else
       group_.leave_out("boundary.vtu");
+    if (output_.system) {
+      add_system(problem_, group_);
+    } else {
+      group_.leave_out(matrix_file);
+      group_.leave_out(load_file);
+    }
     for (const Pieces of : all_pieces) {
       group_.leave_out(pieces_file(of));
       leave_out_pieces(of, output_.directory, {}, group_);

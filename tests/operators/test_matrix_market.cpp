@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <Eigen/Sparse>
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -436,4 +438,33 @@ TEST_CASE("whatever a file holds, it is read or refused in one sentence") {
   }
   CHECK(read > 200);
   CHECK(refused > 1000);
+}
+
+TEST_CASE("a matrix that is written and read has the same bits") {
+  CsrMatrix<double> matrix;
+  matrix.rows = 3;
+  matrix.row_offsets = Vector<std::int64_t>(4);
+  matrix.columns = Vector<std::int32_t>(7);
+  matrix.values = Vector<double>(7);
+  const std::vector<std::int64_t> offsets{0, 2, 5, 7};
+  const std::vector<std::int32_t> columns{0, 1, 0, 1, 2, 1, 2};
+  const std::vector<double> values{
+      1.0 / 3, -1e-17, -1e-17, 2e20 / 7, -std::nextafter(1.0, 2.0), -std::nextafter(1.0, 2.0), 0.1};
+  std::ranges::copy(offsets, matrix.row_offsets.data());
+  std::ranges::copy(columns, matrix.columns.data());
+  std::ranges::copy(values, matrix.values.data());
+  std::ostringstream text;
+  write_matrix_market(text, matrix);
+  const MatrixFile read = read_text(text.str());
+  CHECK(read.symmetry == MatrixSymmetry::symmetric);
+  CHECK(read.stored_entries == 5);
+  CHECK(std::ranges::equal(read.matrix.row_offsets.span(), offsets));
+  CHECK(std::ranges::equal(read.matrix.columns.span(), columns));
+  CHECK(std::ranges::equal(read.matrix.values.span(), values));
+
+  const std::vector<double> b{1.0 / 3, -2}, c{0, std::nextafter(1.0, 2.0)};
+  std::ostringstream both;
+  write_matrix_market(both, std::vector<std::span<const double>>{b, c});
+  const std::vector<double> by_rows{b[0], c[0], b[1], c[1]};
+  CHECK(std::ranges::equal(read_text(both.str()).matrix.values.span(), by_rows));
 }

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "solver/preconditioners/hypre_amg.hpp"
 #include "solver/prediction/scaling.hpp"
 #include "tests/device.hpp"
 #include "tests/gmsh.hpp"
@@ -472,6 +473,9 @@ TEST_CASE("what several processes do not have is refused with a sentence and sta
   };
   const std::string run = "$mpirun 2 $femcg run square.yaml --output here ";
   check_refused(run + "--set output.fields=[flux]", "output.fields with more than u is for one process");
+  check_refused(run + "--set output.system=true", "output.system is for one process; leave it out");
+  if (femcg::solver::built_with_hypre())
+    check_refused(run + "--set solver.preconditioner=boomeramg", "boomeramg works in one process");
   check_refused(run + "--device cuda:0", "device: cuda:0 is for one process; use device: cuda");
   check_refused("PMI_RANK=0 PMI_SIZE=3 $femcg run square.yaml", "3 processes were started together, of which");
   check_refused(

@@ -2,12 +2,19 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 
+#include "mesh/box/box.hpp"
+#include "operators/stored/io/matrix_market.hpp"
 #include "solver/fields/file_size.hpp"
+#include "solver/fields/system_files.hpp"
 #include "solver/messages/error.hpp"
+#include "tests/problems.hpp"
 #include "tests/program.hpp"
 
 using namespace femcg::tests;
@@ -382,4 +389,55 @@ TEST_CASE("solver.initial: a run that stopped goes on in its own folder, and wha
   const std::string in_case = file("case.yaml", plate + "solver:\n  initial: z\n");
   CHECK(contains(shell(in_case + "$femcg run case.yaml").err,
                  "case.yaml:5:12: solver.initial: 'z': there is no such folder"));
+}
+
+TEST_CASE("system.mtx is the assembled matrix to the last bit, and load.mtx has a column for each load") {
+  using namespace femcg;
+  solver::Case made = make_case(2, "1+x", "1");
+  made.problem.boundary = {value_on("left", "y"), transfer_on("top", "2", "1")};
+  made.problem.loads = {{"one", made.problem.source, made.problem.boundary},
+                        {"other", field("x"), made.problem.boundary}};
+  const mesh::Mesh mesh = mesh::make_box({mesh::CellShape::triangle, {5, 4, 1}, {1, 1, 1}, 0.1});
+  const mesh::FunctionSpace space(mesh, made.degree);
+  const solver::Problem problem(made.problem, space);
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("femcg_test_system_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  mesh::FileGroup files(folder);
+  solver::add_system(problem, files);
+  CHECK(std::abs(static_cast<double>(files.bytes()) / static_cast<double>(solver::bytes_of_system(problem)) - 1) < 0.3);
+  files.put_in_place();
+  const auto expected =
+      operators::assemble<double>(problem.form(), operators::assemble_element_matrices(problem.form()));
+  const operators::MatrixFile read = operators::read_matrix_market(folder / "system.mtx");
+  CHECK(read.symmetry == operators::MatrixSymmetry::symmetric);
+  CHECK(std::ranges::equal(read.matrix.row_offsets.span(), expected.row_offsets.span()));
+  CHECK(std::ranges::equal(read.matrix.columns.span(), expected.columns.span()));
+  CHECK(std::ranges::equal(read.matrix.values.span(), expected.values.span()));
+  std::ifstream loads(folder / "load.mtx");
+  std::string header;
+  std::getline(loads, header);
+  CHECK(header == "%%MatrixMarket matrix array real general");
+  std::int64_t rows = 0, columns = 0;
+  loads >> rows >> columns;
+  CHECK(rows == expected.rows);
+  CHECK(columns == 2);
+  for (const solver::Load& load : problem.loads())
+    for (const double value : load.values()) {
+      double found = 0;
+      loads >> found;
+      CHECK(found == value);
+    }
+  std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("femcg matrix reads system.mtx, and a later run without output.system takes it away") {
+  const std::string then =
+      "--set output.system=true; ls made; $femcg matrix made/system.mtx --operators csr --iterations 5 --repetitions 1 "
+      "--output compared; $femcg run case.yaml --quiet --output made; ls made | grep -c mtx";
+  const Result result = shell(run(plate, then));
+  CHECK(contains(result.out, "\nload.mtx\n"));
+  CHECK(contains(result.out, "\nsystem.mtx\n"));
+  CHECK(contains(result.out, "system.mtx, 49 x 49, symmetric"));
+  CHECK(result.out.ends_with("\n0\n"));
 }

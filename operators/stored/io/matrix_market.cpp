@@ -7,6 +7,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 #include "operators/stored/io/line_reader.hpp"
@@ -188,6 +189,44 @@ MatrixFile read_matrix_market(const std::filesystem::path& file) {
   result.symmetry = format.symmetry;
   result.stored_entries = format.entries;
   return result;
+}
+
+namespace {
+
+/// Writes the lines of rows [0, rows), which `add(row, text)` appends, in pieces.
+template <class Add>
+void write_lines(std::ostream& stream, std::int64_t rows, const Add& add) {
+  constexpr std::size_t piece = 1 << 20;
+  fmt::memory_buffer text;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    add(row, std::back_inserter(text));
+    if (text.size() < piece && row + 1 < rows) continue;
+    stream.write(text.data(), static_cast<std::streamsize>(text.size()));
+    text.clear();
+  }
+}
+
+}  // namespace
+
+void write_matrix_market(std::ostream& stream, const CsrMatrix<double>& matrix) {
+  std::int64_t entries = 0;
+  for (std::int32_t row = 0; row < matrix.rows; ++row)
+    for (std::int64_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1]; ++k)
+      entries += matrix.columns[k] <= row ? 1 : 0;
+  stream << fmt::format("%%MatrixMarket matrix coordinate real symmetric\n{} {} {}\n", matrix.rows, matrix.rows,
+                        entries);
+  write_lines(stream, matrix.rows, [&](std::int64_t row, auto to) {
+    for (std::int64_t k = matrix.row_offsets[row]; k < matrix.row_offsets[row + 1] && matrix.columns[k] <= row; ++k)
+      fmt::format_to(to, "{} {} {:.16e}\n", row + 1, matrix.columns[k] + 1, matrix.values[k]);
+  });
+}
+
+void write_matrix_market(std::ostream& stream, std::span<const std::span<const double>> columns) {
+  stream << fmt::format("%%MatrixMarket matrix array real general\n{} {}\n", columns.front().size(), columns.size());
+  for (const std::span<const double> column : columns)
+    write_lines(stream, std::ssize(column), [&](std::int64_t row, auto to) {
+      fmt::format_to(to, "{:.16e}\n", column[static_cast<std::size_t>(row)]);
+    });
 }
 
 }  // namespace femcg::operators

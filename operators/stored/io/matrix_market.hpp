@@ -2,6 +2,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <ostream>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -48,5 +50,12 @@ struct MatrixFile {
 /// built. Throws MatrixMarketError for the first defect of the file, and where entries or sums of duplicates leave the
 /// range in which products can be relied on (number_range.hpp), std::bad_alloc where memory runs out.
 MatrixFile read_matrix_market(const std::filesystem::path& file);
+
+/// Writes the lower triangle of a symmetric matrix as `coordinate real symmetric`, row by row. Reading it gives the
+/// same values to the last bit.
+void write_matrix_market(std::ostream& stream, const CsrMatrix<double>& matrix);
+
+/// Writes vectors of one length as the columns of an `array real general`. The same digits.
+void write_matrix_market(std::ostream& stream, std::span<const std::span<const double>> columns);
 
 }  // namespace femcg::operators
