@@ -211,6 +211,21 @@ def columns():
     return records
 
 
+def preconditioners():
+    """Two operators with each of four preconditioners, solved to the end; one does not get there."""
+    records = []
+    for preconditioner, iterations, set_up in (("jacobi", 400, 0.1), ("chebyshev", 120, 0.2), ("multigrid", 8, 0.5), ("boomeramg", 11, 3.0)):
+        for name in ("csr", "sell"):
+            made = record(name, sweep={"preconditioner": preconditioner})
+            made["solve"].update(preconditioner=preconditioner, preconditioner_options={"degree": 2} if preconditioner == "chebyshev" else {})
+            history = [[i, 10 ** (-8 * i / iterations), 0.01 * i] for i in range(0, iterations + 1, max(1, iterations // 50))]
+            reason = "max_iterations" if preconditioner == "jacobi" and name == "csr" else "converged"
+            made["solution"] = {"reason": reason, "iterations": iterations, "set_up_seconds": set_up, "loop_seconds": 0.01 * iterations,
+                                "seconds": set_up + 0.01 * iterations, "relative_residual": 1e-8, "history": history}  # fmt: skip
+            records.append(made)
+    return records
+
+
 def matrices():
     """Two matrices from files; CG was not timed for the first, which is not positive definite."""
     records = []

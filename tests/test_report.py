@@ -24,6 +24,7 @@ EXPECTED = {
     "devices": {"sections": ASSEMBLED | {"baseline", "prediction", "numbers"}, "panels": 2, "bars": 12, "roofs": 12},
     "variants": {"sections": ASSEMBLED | {"sweep-problem-0", "numbers"}, "panels": 3, "bars": 9, "roofs": 9},
     "columns": {"sections": ASSEMBLED | {"degree", "right-hand-sides", "numbers"}, "panels": 8, "bars": 24, "lines": 12, "side_lines": 12, "roofs": 24},
+    "preconditioners": {"sections": ASSEMBLED | {"preconditioners", "sweep-problem-0", "numbers"}, "panels": 4, "bars": 8, "roofs": 8},
     "matrices": {"sections": ASSEMBLED | {"numbers"}, "panels": 2, "bars": 8, "roofs": 8},
     "option": {"sections": (ASSEMBLED - {"rates", "break-even"}) | {"degree", "sweep-0", "numbers"}, "panels": 0, "bars": 0, "lines": 2, "roofs": 0},
     "cases": {"sections": ASSEMBLED | {"numbers"}, "panels": 1, "bars": 2, "roofs": 2, "records": 2},
@@ -226,6 +227,14 @@ class ReportPage(unittest.TestCase):
             [["meshing", "25\u00a0%", "33.2%"], ["iterating", "75\u00a0%", "100%"], ["other steps", "0.1\u00a0%", "0.1%"]],
         )
         self.assertEqual(self.number("#convergence [aria-label=line] path"), 1)
+
+    def test_residuals_stand_against_seconds(self):
+        self.open("preconditioners")
+        self.assertEqual(self.number("#preconditioners [aria-label=line] path"), 4)
+        text = self.evaluate("document.querySelector('#preconditioners').textContent + document.querySelector('#preconditioners svg').outerHTML")
+        for name in ("jacobi", "chebyshev (degree 2)", "multigrid", "boomeramg"):
+            self.assertIn(name, text)
+        self.assertIn("Seconds", text)
 
     def test_runs_scale_by_their_processes(self):
         self.open("runs")

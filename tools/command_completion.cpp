@@ -72,6 +72,7 @@ Values values_of(const std::string& command, const OptionReference& option) {
                          ? names_of(operators::catalogue())
                          : with(names_of(operators::catalogue()), std::string(solver::automatic_operator))};
   if (option.name == "--operators") return {.words = with(names_of(operators::catalogue()), "all")};
+  if (option.name == "--preconditioners") return {.words = names_of(solver::preconditioners())};
   if (option.name == "--device") return {.words = devices()};
   if (option.name == "--precision" && command == "predict") return {.words = {"double", "single"}};
   if (option.name == "--precision") return {.words = {"double", "single", "single,double"}};

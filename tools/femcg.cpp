@@ -26,6 +26,7 @@
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 #include "solver/messages/terminal.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
 #include "solver/predict/evaluate.hpp"
 #include "solver/predict/predict.hpp"
 #include "solver/predict/predict_scaling.hpp"
@@ -91,6 +92,7 @@ struct CommandLine {
   std::optional<std::string> evaluation;                                                      // predict
   std::optional<std::string> processes;                                                       // predict
   std::optional<std::string> predicted_precision;
+  std::vector<std::string> preconditioners;  // matrix
   std::optional<std::string> training_seconds;
   bool quiet = false, no_progress = false, measure = false, train = false, tuning = false;
 };
@@ -156,6 +158,11 @@ void add_matrix_options(CLI::App& command, CommandLine& line) {
   add_comparison_options(command, line);
   command.add_option("--precision", line.precision, "double, single, or both: single,double (default double)")
       ->type_name("LIST");
+  command
+      .add_option("--preconditioners", line.preconditioners,
+                  "solve with each besides, and rank by the time to the solution: jacobi,boomeramg (default: none)")
+      ->type_name("LIST")
+      ->delimiter(',');
   command.add_option("--order", line.order, "given, or reverse-cuthill-mckee (default given)")->type_name("NAME");
   add_common_options(command, line);
 }
@@ -334,6 +341,11 @@ ExitStatus compare_matrix(const CommandLine& line, const Communicator& processes
   if (line.order != "given" && line.order != "reverse-cuthill-mckee")
     throw InputError("--order must be given or reverse-cuthill-mckee, not " + femcg::solver::in_quotes(line.order));
   choice.reorder = line.order != "given";
+  for (const std::string& name : line.preconditioners)
+    if (femcg::solver::find_preconditioner(name) == nullptr)
+      throw InputError("--preconditioners: " + femcg::solver::in_quotes(name) +
+                       " is none of femcg list preconditioners");
+  choice.preconditioners = line.preconditioners;
   choice.directory = line.output ? fs::path(*line.output) : fs::path("results") / choice.file.stem();
   return femcg::solver::compare_matrix(choice, baseline_of(line), console_of(line), stop_requested, processes);
 }

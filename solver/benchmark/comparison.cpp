@@ -11,8 +11,10 @@
 
 #include "solver/benchmark/iteration_bytes.hpp"
 #include "solver/benchmark/testbed.hpp"
+#include "solver/krylov/cg.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/refusal.hpp"
+#include "solver/messages/stopwatch.hpp"
 #include "solver/preconditioners/preconditioners.hpp"
 
 namespace femcg::solver {
@@ -96,6 +98,7 @@ class Comparison {
     Rows rows;
     MadeOperator<T> made;
     std::unique_ptr<Preconditioner<T>> preconditioner;
+    double preconditioner_seconds = 0;
   };
   /// A row whose product agreed, and the operator it is of.
   struct Turn {
@@ -112,6 +115,7 @@ class Comparison {
     interrupted_ = interrupted_ || communicator_.sum(stops()) > 0;
     return !interrupted_;
   }
+  PreconditionerChoice preconditioner_for(Device device, std::string* why = nullptr) const;
   void describe(const BenchmarkEntry& entry, BenchmarkResult& row) const;
   void assemble(const std::vector<BenchmarkEntry>& entries);
   void enter(const BenchmarkEntry& entry, Rows rows);
@@ -124,6 +128,7 @@ class Comparison {
   void time_group();
   TimedEntry<T> timed_entry(const Turn& turn) const;
   void note_times(const Turn& turn, const TimedEntry<T>& timed) const;
+  void solve(const Turn& turn, const TimedEntry<T>& timed) const;
 
   const System& system_;
   Testbed<T>& testbed_;
@@ -162,6 +167,22 @@ std::vector<BenchmarkResult> Comparison<T>::run(const std::vector<BenchmarkEntry
   return rows;
 }
 
+/// The preconditioner by its name.
+template <std::floating_point T>
+PreconditionerChoice Comparison<T>::preconditioner_for(Device device, std::string* why) const {
+  PreconditionerChoice choice = system_.preconditioner;
+  if (choice.name != automatic_preconditioner) return choice;
+  choice.name = "jacobi";
+  if (!system_.solves) return choice;
+  const bool is_box = system_.form != nullptr && system_.form->space->mesh().box.has_value();
+  const PreconditionerDecision decision = decide_preconditioner(
+      system_.unknowns(), is_box, device,
+      system_.form == nullptr ? "multigrid needs the mesh" : why_diagonal(system_.method, system_.loop));
+  choice.name = decision.name;
+  if (why != nullptr) *why = decision.why;
+  return choice;
+}
+
 /// Enters what is known before anything is built.
 template <std::floating_point T>
 void Comparison<T>::describe(const BenchmarkEntry& entry, BenchmarkResult& row) const {
@@ -170,7 +191,7 @@ void Comparison<T>::describe(const BenchmarkEntry& entry, BenchmarkResult& row) 
   row.record.precision = settings_.precision;
   row.record.device = entry.device;
   row.record.machine.device = device_name(entry.device);
-  row.record.preconditioner = system_.preconditioner;
+  row.record.preconditioner = preconditioner_for(entry.device, &row.record.why_preconditioner);
   row.sweep = entry.sweep;
   row.source = system_.source;
   row.reason = "stopped before it was timed";
@@ -204,7 +225,7 @@ void Comparison<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResu
   const MemoryUser user{&entry.description(),
                         &entry.op.options,
                         entry.device,
-                        find_preconditioner(system_.preconditioner.name),
+                        find_preconditioner(preconditioner_for(entry.device).name),
                         method_for(system_.method, row.right_hand_sides),
                         system_.loop,
                         row.right_hand_sides,
@@ -255,6 +276,7 @@ void Comparison<T>::check(const BenchmarkEntry& entry, const Contestant& contest
   const operators::Operator<T>& a = *contestant.made.a;
   row.record.seconds.conversion = contestant.made.conversion;
   row.record.chosen = a.chosen();
+  row.record.seconds.preconditioner = contestant.preconditioner_seconds;
   if (contestant.preconditioner) {
     row.record.preconditioner_chosen = contestant.preconditioner->chosen();
     row.record.hierarchy = contestant.preconditioner->levels();
@@ -274,13 +296,15 @@ void Comparison<T>::make(const BenchmarkEntry& entry, Rows rows) {
   const bool streamed =
       std::ranges::any_of(rows, [](const BenchmarkResult& row) { return row.record.memory.streamed_bytes > 0; });
   const auto measured = bandwidths(entry.device, streamed);  // first, while there is room for its arrays
-  Contestant contestant{rows, testbed_.make(entry, reserved), nullptr};
+  Contestant contestant{rows, testbed_.make(entry, reserved), nullptr, 0};
   MadeOperator<T>& made = contestant.made;
-  const PreconditionerChoice& choice = system_.preconditioner;
+  const PreconditionerChoice choice = preconditioner_for(entry.device);
   if (system_.load)
-    contestant.preconditioner = make_preconditioner(
-        choice.name, *made.a, choice.options,
-        {made.diagonal ? &*made.diagonal : nullptr, system_.form, system_.of, system_.matrix.get()});
+    contestant.preconditioner = timed(contestant.preconditioner_seconds, [&] {
+      return make_preconditioner(
+          choice.name, *made.a, choice.options,
+          {made.diagonal ? &*made.diagonal : nullptr, system_.form, system_.of, system_.matrix.get()});
+    });
   made.diagonal.reset();
   for (BenchmarkResult& row : rows | std::views::filter(is_open)) try {
       note(measured, common_.warnings, row.record);
@@ -356,7 +380,29 @@ void Comparison<T>::time_group() {
     fail(*turns[i].row, error);
   });
   for (std::size_t i = 0; i < turns.size(); ++i)
-    if (turns[i].row->outcome != Outcome::failed && !entries[i].product.empty()) note_times(turns[i], entries[i]);
+    if (turns[i].row->outcome != Outcome::failed && !entries[i].product.empty()) {
+      note_times(turns[i], entries[i]);
+      if (!system_.solves || entries[i].iteration.empty() || turns[i].row->right_hand_sides > 1) continue;
+      if (tell(fmt::format("solving with {}", turns[i].row->record.op.name))) solve(turns[i], entries[i]);
+    }
+}
+
+/// Solves to the end once.
+template <std::floating_point T>
+void Comparison<T>::solve(const Turn& turn, const TimedEntry<T>& timed) const {
+  CgOptions<T> options;
+  options.tolerance = system_.solves->tolerance;
+  options.max_iterations = system_.solves->max_iterations;
+  options.preconditioner = timed.preconditioner;
+  options.method = system_.method;
+  options.loop = system_.loop;
+  options.captured = timed.captured;
+  if (!timed.captured) options.check_every = 1;
+  if (const auto& stop = timed.stop ? timed.stop : settings_.stop)
+    options.monitor = [&stop](const Iteration&) { return !stop(); };
+  std::vector<double> x;
+  CgResult result = conjugate_gradients(*timed.a, timed.b.front(), x, options);
+  if (result.reason != StopReason::interrupted) turn.row->solution = std::move(result);
 }
 
 template <std::floating_point T>

@@ -17,17 +17,24 @@
 
 namespace femcg::solver {
 
+/// How far CG goes where whole solves are compared.
+struct SolveLimits {
+  double tolerance;
+  std::int64_t max_iterations;
+};
+
 /// The linear system that every operator is tried on, and how CG solves it: a finite-element problem, or a matrix from
 /// a file. Where several processes share it, the part of this process.
 struct System {
   const operators::BilinearForm* form = nullptr;                    ///< null for a matrix
   std::shared_ptr<const operators::CsrMatrix<double>> matrix = {};  ///< null for a form, and on several processes
   std::optional<std::span<const double>> load = {};                 ///< right-hand side of CG; none: products only
-  PreconditionerChoice preconditioner{"none", {}, {}};
-  std::shared_ptr<const MatrixSource> source = {};  ///< of a matrix
+  PreconditionerChoice preconditioner{"none", {}, {}};              ///< auto: jacobi; that of a run where it is solved
+  std::shared_ptr<const MatrixSource> source = {};                  ///< of a matrix
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
-  PartOfForm of = {};  ///< of several processes
+  PartOfForm of = {};                      ///< of several processes
+  std::optional<SolveLimits> solves = {};  ///< besides timing iterations: CG to the end, once
 
   std::int32_t unknowns() const { return form != nullptr ? form->unknowns : matrix->rows; }
 };

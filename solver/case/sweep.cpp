@@ -164,6 +164,13 @@ std::vector<std::string> study_keys(const Case& base) {
   return keys;
 }
 
+bool sweeps_preconditioners(const CompareChoice& choice) {
+  return std::ranges::any_of(choice.sweep, [](const SweepAxis& axis) {
+    const auto key = case_key(axis.key);
+    return key && key->starts_with("solver.preconditioner") && axis.values.size() > 1;
+  });
+}
+
 std::vector<SweptOperator> expand_operators(const CompareChoice& choice) {
   std::vector<SweptOperator> all;
   for (const OperatorChoice& op : choice.operators) {

@@ -39,6 +39,9 @@ std::vector<SweepPoint> expand_study(const Case& base, const std::vector<Overrid
 /// The keys of its axes by their whole paths, in the order written; those of SweepPoint::values.
 std::vector<std::string> study_keys(const Case& base);
 
+/// True if a sweep of femcg compare has several preconditioners.
+bool sweeps_preconditioners(const CompareChoice& choice);
+
 /// The operators, each as often as there are combinations of the swept options that it has.
 std::vector<SweptOperator> expand_operators(const CompareChoice& choice);
 

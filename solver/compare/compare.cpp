@@ -176,7 +176,10 @@ std::vector<BenchmarkResult> compare_point(const SweepPoint& point, const Discre
                       .preconditioner = solver.preconditioner,
                       .method = solver.method,
                       .loop = solver.loop,
-                      .of = {&communicator, &made.part, made.divided ? &made.subdomain : nullptr}};
+                      .of = {&communicator, &made.part, made.divided ? &made.subdomain : nullptr},
+                      .solves = sweeps_preconditioners(point.resolved.compare)
+                                    ? std::optional(SolveLimits{solver.tolerance, solver.max_iterations})
+                                    : std::nullopt};
   const Record common = common_record(point.resolved, made);
   std::vector<BenchmarkResult> rows;
   if (communicator.size() == 1) {
@@ -189,7 +192,9 @@ std::vector<BenchmarkResult> compare_point(const SweepPoint& point, const Discre
         .cores_to_spare = cores_to_spare};
     rows = compare_operators(system, subdomain, entries, settings, common);
   }
-  const double iterations = expected_iterations(*made.problem, solver, communicator);
+  SolverChoice settled = solver;
+  if (!rows.empty()) settled.preconditioner = rows.front().record.preconditioner;
+  const double iterations = expected_iterations(*made.problem, settled, communicator);
   if (communicator.is_first()) add_predictions(rows, system, settings.precision, iterations, communicator.size());
   for (BenchmarkResult& row : rows) row.sweep.insert(point.values.begin(), point.values.end());
   return rows;

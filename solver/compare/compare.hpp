@@ -29,7 +29,8 @@ struct MatrixChoice {
   std::filesystem::path file;
   CompareChoice compare;
   std::vector<Precision> precisions{Precision::double_};
-  bool reorder = false;  ///< by reverse Cuthill-McKee
+  bool reorder = false;                       ///< by reverse Cuthill-McKee
+  std::vector<std::string> preconditioners;  ///< that A x = b is solved with besides; empty: CG without one is timed
   std::filesystem::path directory;
 };
 

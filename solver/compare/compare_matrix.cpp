@@ -38,8 +38,9 @@ class ComparedMatrix {
 
   const Record& common() const { return common_; }
   const std::string& why_no_cg() const { return why_no_cg_; }
-  std::vector<BenchmarkResult> compare(const std::vector<BenchmarkEntry>& entries,
-                                       const ComparisonSettings& settings) const;
+  /// `preconditioner`: empty where nothing is solved.
+  std::vector<BenchmarkResult> compare(const std::vector<BenchmarkEntry>& entries, const ComparisonSettings& settings,
+                                       const std::string& preconditioner) const;
 
  private:
   void take(MatrixInput input);
@@ -106,10 +107,18 @@ void ComparedMatrix::divide(const MatrixChoice& choice, const ComparedDevices& d
 }
 
 std::vector<BenchmarkResult> ComparedMatrix::compare(const std::vector<BenchmarkEntry>& entries,
-                                                     const ComparisonSettings& settings) const {
-  std::vector<BenchmarkResult> rows = subdomain_ ? compare_operators(system_, *subdomain_, entries, settings, common_)
-                                                 : compare_operators(system_, entries, settings, common_);
-  add_predictions(rows, system_, settings.precision,
+                                                     const ComparisonSettings& settings,
+                                                     const std::string& preconditioner) const {
+  System system = system_;
+  if (!preconditioner.empty()) {
+    system.preconditioner.name = preconditioner;
+    system.solves = SolveLimits{SolverChoice().tolerance, SolverChoice().max_iterations};
+  }
+  std::vector<BenchmarkResult> rows = subdomain_ ? compare_operators(system, *subdomain_, entries, settings, common_)
+                                                 : compare_operators(system, entries, settings, common_);
+  if (!preconditioner.empty())
+    for (BenchmarkResult& row : rows) row.sweep["preconditioner"] = preconditioner;
+  add_predictions(rows, system, settings.precision,
                   expected_iterations(common_.problem.unknowns, SolverChoice().max_iterations));
   return rows;
 }
@@ -120,6 +129,7 @@ std::string text_of(const MatrixChoice& choice) {
   asked.compare = choice.compare;
   std::string text = fmt::format("{} {}\n{}", choice.file.string(), choice.reorder, to_yaml(asked));
   for (const Precision precision : choice.precisions) text += name(precision);
+  for (const std::string& preconditioner : choice.preconditioners) text += " " + preconditioner;
   return text;
 }
 
@@ -137,21 +147,26 @@ ExitStatus compare_matrix(const MatrixChoice& choice, const std::optional<Baseli
   progress.clear();
   files.note(matrix.common().warnings);
   if (first && !matrix.why_no_cg().empty()) fmt::print(stderr, "{}", products_only(matrix.why_no_cg()));
-  const TimeLeft time_left(std::vector(choice.precisions.size(), 1.0));
+  std::vector<std::pair<Precision, std::string>> points;
+  for (const Precision precision : choice.precisions) {
+    for (const std::string& preconditioner : choice.preconditioners) points.emplace_back(precision, preconditioner);
+    if (choice.preconditioners.empty()) points.emplace_back(precision, "");
+  }
+  const TimeLeft time_left(std::vector(points.size(), 1.0));
   const auto stopped = [&] { return communicator.sum(stop() ? 1.0 : 0.0) > 0; };
-  for (std::size_t i = 0; i < choice.precisions.size() && !stopped(); ++i) {
-    const Precision precision = choice.precisions[i];
+  for (std::size_t i = 0; i < points.size() && !stopped(); ++i) {
+    const auto& [precision, preconditioner] = points[i];
     const ComparisonSettings settings{
         precision,
         choice.compare.iterations,
         choice.compare.repetitions,
         choice.compare.right_hand_sides,
-        [&](double done, const std::string& next) {
+        [&, i, precision = precision](double done, const std::string& next) {
           progress.step(fmt::format("{}{} precision, {}", time_left.text(i, done), name(precision), next));
           return !stop();
         },
         stop};
-    std::vector<BenchmarkResult> rows = matrix.compare(entries, settings);
+    std::vector<BenchmarkResult> rows = matrix.compare(entries, settings, preconditioner);
     progress.clear();
     files.add(std::move(rows));
   }

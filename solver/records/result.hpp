@@ -50,6 +50,7 @@ struct BenchmarkResult {
   /// Seconds, by the bandwidth model.
   std::optional<double> predicted_product, predicted_iteration, predicted_set_up;
   std::optional<double> expected_iterations;  ///< of CG, until the solution
+  std::optional<CgResult> solution;           ///< of CG to the tolerance, once; where preconditioners are swept
   std::optional<AutomaticChoice> automatic;
   std::optional<double> data_reduction;  ///< 1 - stored bytes / those of ellpack (Kreutzer et al. 2012, table 1)
   std::shared_ptr<const operators::MatrixStatistics> matrix;  ///< of the assembled one; null where there is none
@@ -65,6 +66,8 @@ struct BenchmarkResult {
   const Samples& ranked() const { return iteration.empty() ? record.apply : iteration; }
   /// CG iterations, or products, per second, of all right-hand sides added up.
   double rate() const { return (iteration.empty() ? right_hand_sides : 1) / ranked().median(); }
+  /// Seconds from nothing to the solution: set-up of operator and preconditioner, and the loop.
+  double seconds_to_solution() const { return record.seconds.set_up() + solution->seconds; }
 };
 
 /// Enters what the rows of a comparison say of each other: break-even with the fastest csr of the same device,

@@ -31,7 +31,9 @@ std::string key_of(const ordered_json& record) {
   for (const auto& [axis, value] : record.at("sweep").items())
     if (!is_told_otherwise(axis, op.at("options"))) key += fmt::format(" {}={}", axis, to_line(value));
   const ordered_json& solve = record.at("solve");
-  key += " " + to_line(solve.at("preconditioner"));
+  // Earlier records say auto where jacobi ran.
+  const ordered_json& preconditioner = solve.at("preconditioner");
+  key += " " + (preconditioner == "auto" ? "\"jacobi\"" : to_line(preconditioner));
   // Records of before they had options have none.
   if (const auto options = solve.find("preconditioner_options"); options != solve.end() && !options->empty())
     key += " " + to_line(*options);

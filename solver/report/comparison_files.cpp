@@ -82,6 +82,7 @@ std::vector<std::string> refusals(const std::vector<BenchmarkResult>& rows) {
 
 void ComparisonFiles::say_where(bool interrupted) const {
   if (!console_.quiet) {
+    print(solutions_table(rows_));
     if (*baseline_) print(fmt::format("\n{}", changes(rows_, **baseline_)));
     if (!rows_.empty())
       print(fmt::format("\nresults in {}: compare.json, compare.csv{}\n", directory_.string(),

@@ -87,6 +87,14 @@ ordered_json to_json(const BenchmarkResult& row, const Baseline* baseline) {
                         {"iterations_per_second", r.iterations_per_second()},
                         {"unknowns_per_second", r.unknowns_per_second()}});
   json["comparison"] = comparison_json(row, baseline);
+  if (row.solution)
+    json["solution"] = {{"reason", name(row.solution->reason)},
+                        {"iterations", row.solution->iterations},
+                        {"set_up_seconds", r.seconds.set_up()},
+                        {"loop_seconds", row.solution->seconds},
+                        {"seconds", row.seconds_to_solution()},
+                        {"relative_residual", row.solution->relative_residual},
+                        {"history", residual_points(row.solution->history)}};
   json.erase("peak_memory_bytes");
   return json;
 }
@@ -114,6 +122,7 @@ constexpr std::pair<const char*, const char*> columns[] = {
     {"chosen", "/operator/chosen"},
     {"precision", "/operator/precision"},
     {"device", "/operator/device"},
+    {"preconditioner", "/solve/preconditioner"},
     {"right_hand_sides", "/comparison/right_hand_sides"},
     {"status", "/comparison/status"},
     {"reason", "/comparison/reason"},
@@ -142,7 +151,10 @@ constexpr std::pair<const char*, const char*> columns[] = {
     {"data_reduction", "/operator/data_reduction"},
     {"assembly_seconds", "/seconds/assembly"},
     {"conversion_seconds", "/seconds/conversion"},
+    {"preconditioner_seconds", "/seconds/preconditioner"},
     {"transfer_seconds", "/seconds/transfer"},
+    {"iterations_to_solution", "/solution/iterations"},
+    {"seconds_to_solution", "/solution/seconds"},
     {"break_even_iterations", "/comparison/break_even_iterations"},
     {"product_gain", "/comparison/product_gain"},
     {"iteration_gain", "/comparison/iteration_gain"},

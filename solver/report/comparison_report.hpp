@@ -46,6 +46,10 @@ std::string opening(const Record& record);
 /// fastest first, then those that were not timed and why.
 std::string table(const std::vector<BenchmarkResult>& rows);
 
+/// Preconditioners and operators by the time from nothing to the solution, where a comparison has whole solves; else
+/// empty.
+std::string solutions_table(const std::vector<BenchmarkResult>& rows);
+
 /// Changes against a baseline, beyond the spread of both.
 std::string changes(const std::vector<BenchmarkResult>& rows, const Baseline& baseline);
 

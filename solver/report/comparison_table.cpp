@@ -24,12 +24,13 @@ auto table_of(const BenchmarkResult& row) {
                     row.right_hand_sides);
 }
 
-std::string label(const BenchmarkResult& row) {
+std::string label(const NamedChoice& choice) {
   std::string options;
-  for (const auto& [option, value] : row.record.op.options)
+  for (const auto& [option, value] : choice.options)
     options += fmt::format("{}{}={}", options.empty() ? "" : ",", option, value);
-  return row.record.op.name + (options.empty() ? "" : "[" + options + "]");
+  return choice.name + (options.empty() ? "" : "[" + options + "]");
 }
+std::string label(const BenchmarkResult& row) { return label(row.record.op); }
 
 std::string percent(double fraction) {
   return fraction < 9.995 ? fmt::format("{:.0f}%", 100 * fraction) : std::string(">999%");
@@ -234,6 +235,50 @@ std::string table(const std::vector<BenchmarkResult>& rows) {
   }
   std::string text;
   for (const Rows& each : tables) text += (text.empty() ? "" : "\n") + one_table(each);
+  return text;
+}
+
+std::string solutions_table(const std::vector<BenchmarkResult>& rows) {
+  std::vector<Rows> tables;
+  for (const BenchmarkResult& row : rows) {
+    if (!row.solution) continue;
+    const auto found =
+        std::ranges::find_if(tables, [&](const Rows& other) { return table_of(*other.front()) == table_of(row); });
+    if (found != tables.end())
+      found->push_back(&row);
+    else
+      tables.push_back({&row});
+  }
+  constexpr std::string_view format = "  {:<17} {:<17} {:>11} {:>9} {:>9} {:>9} {:>9} {:>9}\n";
+  std::string text;
+  for (Rows& all : tables) {
+    std::ranges::stable_sort(all, {}, [](const BenchmarkResult* row) {
+      return std::pair(row->solution->reason != StopReason::converged, row->seconds_to_solution());
+    });
+    const Record& r = all.front()->record;
+    text +=
+        wrapped(fmt::format("\ntime to solution: {}{} unknowns, {} precision, {}; set-up of operator and "
+                            "preconditioner, and the loop to the tolerance, once",
+                            degree(*all.front()), grouped(r.problem.unknowns), name(r.precision), name(r.device)));
+    text += fmt::format(fmt::runtime(format), "preconditioner", "operator", "iterations", "operator", "precond.",
+                        "loop", "total", "to best");
+    for (const BenchmarkResult* row : all) {
+      const Seconds& s = row->record.seconds;
+      const bool converged = row->solution->reason == StopReason::converged;
+      std::string preconditioner = label(row->record.preconditioner), op = label(*row);
+      if (!row->record.why_preconditioner.empty()) preconditioner += " (auto)";
+      if (std::max(preconditioner.size(), op.size()) > name_width) {
+        text += wrapped(fmt::format("  {} with {}", preconditioner, op));
+        preconditioner = op = "";
+      }
+      text +=
+          fmt::format(fmt::runtime(format), preconditioner, op, row->solution->iterations,
+                      short_duration(s.assembly + s.conversion), short_duration(s.preconditioner),
+                      short_duration(row->solution->seconds), short_duration(row->seconds_to_solution()),
+                      converged ? short_ratio(row->seconds_to_solution() / all.front()->seconds_to_solution()) : "-");
+      if (!converged) text += fmt::format("    (not solved: {})\n", name(row->solution->reason));
+    }
+  }
   return text;
 }
 

@@ -42,16 +42,8 @@ std::string base64(std::string_view bytes) {
   return text;
 }
 
-/// The residuals at evenly spread iterations, the first and the last among them.
 ordered_json history_json(const std::string& name, const std::vector<Iteration>& history) {
-  constexpr std::size_t most = 200;
-  const std::size_t count = std::min(most, history.size());
-  ordered_json points = ordered_json::array();
-  for (std::size_t i = 0; i < count; ++i) {
-    const Iteration& at = history[count < 2 ? 0 : i * (history.size() - 1) / (count - 1)];
-    points.push_back({at.number, at.relative_residual, at.seconds});
-  }
-  return {{"name", name}, {"points", points}};
+  return {{"name", name}, {"points", residual_points(history)}};
 }
 
 /// femcg-plot beside the program, else on the PATH; empty where it is at neither.

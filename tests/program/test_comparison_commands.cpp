@@ -1,6 +1,7 @@
 // femcg compare and femcg matrix as their user meets them.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -88,6 +89,56 @@ TEST_CASE("numbers of right-hand sides that are none, and what has no CG for sev
                 "CG for several right-hand sides has no persistent kernel (solver.loop: persistent)");
   check_refused("compare" + square + "--right-hand-sides 2 --set solver.loop=merged",
                 "CG for several right-hand sides has no passes inside the product (solver.loop: merged)");
+}
+
+TEST_CASE("a sweep over preconditioners solves, and ranks by the time to the solution") {
+  const std::string sweep = " --set 'compare.sweep={preconditioner: [auto, jacobi, {name: multigrid, smoother: 2}]}'";
+  const Comparison made("$femcg compare" + square + quick + " --operators csr --set mesh.box.cells=[160,160]" + sweep);
+  REQUIRE(made.records.size() == 3);
+  double soonest = 1e9;
+  std::string best;
+  for (const ordered_json& record : made.records) {
+    const ordered_json& solution = record["solution"];
+    CHECK(solution["reason"] == "converged");
+    CHECK(solution["relative_residual"] <= 1e-8);
+    CHECK(solution["history"].size() == std::min<std::size_t>(200, solution["iterations"].get<std::size_t>() + 1));
+    const ordered_json& seconds = record["seconds"];
+    CHECK(seconds["preconditioner"] > 0);
+    CHECK(solution["seconds"].get<double>() ==
+          doctest::Approx(seconds["assembly"].get<double>() + seconds["conversion"].get<double>() +
+                          seconds["preconditioner"].get<double>() + solution["loop_seconds"].get<double>()));
+    CHECK((record["solve"]["preconditioner"] == "jacobi") == (record["sweep"]["preconditioner"] == "jacobi"));
+    if (solution["seconds"] < soonest) {
+      soonest = solution["seconds"];
+      best = record["solve"]["preconditioner"];
+    }
+  }
+  const std::size_t table = made.printed.out.find("time to solution: ");
+  REQUIRE(table != std::string::npos);
+  const std::string first = made.printed.out.substr(made.printed.out.find("to best\n", table) + 8);
+  CHECK(first.starts_with("  " + best));
+  CHECK(contains(made.printed.out, "multigrid[smoother=2]"));
+  CHECK(widest_line(made.printed.out) <= 100);
+}
+
+TEST_CASE("femcg matrix solves with the preconditioners that it is given") {
+  const Comparison made("$femcg matrix $matrices/laplace.mtx" + quick +
+                        " --operators csr --preconditioners none,jacobi,multigrid");
+  REQUIRE(made.records.size() == 3);
+  for (const ordered_json& record : made.records) {
+    const bool solved = record["solve"]["preconditioner"] != "multigrid";
+    CHECK((record["comparison"]["status"] == (solved ? "timed" : "failed")));
+    CHECK(record.contains("solution") == solved);
+  }
+  CHECK(contains(made.printed.out, "multigrid needs the whole mesh"));
+  check_refused("matrix $matrices/laplace.mtx --preconditioners ilu",
+                "--preconditioners: 'ilu' is none of femcg list preconditioners");
+}
+
+TEST_CASE("without a sweep over preconditioners, jacobi stands for auto and is named") {
+  const Comparison made("$femcg compare" + square + quick + " --operators csr");
+  CHECK(made.records.at(0)["solve"]["preconditioner"] == "jacobi");
+  CHECK_FALSE(made.records.at(0).contains("solution"));
 }
 
 TEST_CASE("--help names every option of compare and matrix") {

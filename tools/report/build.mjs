@@ -23,7 +23,7 @@ function library(name, file) {
   return `/*! ${name} ${JSON.parse(read(modules, name, "package.json")).version}\n\n${licence}\n*/\n${read(modules, name, file)}`;
 }
 
-const ours = ["format.js", "records.js", "chart.js", "rates.js", "measures.js", "prediction.js", "table.js", "run.js", "study.js", "page.js"];
+const ours = ["format.js", "records.js", "chart.js", "rates.js", "measures.js", "prediction.js", "table.js", "run.js", "study.js", "solutions.js", "page.js"];
 const scripts = [
   library("d3", "dist/d3.min.js"),
   library("@observablehq/plot", "dist/plot.umd.min.js"),

@@ -59,6 +59,7 @@ function showChapter(chapters, chosen) {
   const sweeps = sweepSections(report);
   const alone = report.series.length === 1 && sweeps.some(({ panels }) => panels.length > 0);
   const sections = [
+    preconditionersSection(report),
     ...(alone ? sweeps : [ratesSection(report)]),
     degreeSection(report),
     rightHandSidesSection(report),

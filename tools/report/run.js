@@ -117,7 +117,10 @@ function convergenceSection({ history, solve = {} }) {
   };
 }
 
-function residualChart(width, lines) {
+const byIteration = { of: (point) => point[0], label: "Iteration" };
+const bySeconds = { of: (point) => point[2], label: "Seconds" };
+
+function residualChart(width, lines, across = byIteration) {
   const named = lines.length > 1;
   const names = named ? widest(lines.map((line) => line.name), Math.min(150, 0.3 * width)) : 0;
   const margin = { top: 24, right: named ? names + 30 : 12, bottom: 40, left: 56 };
@@ -130,18 +133,18 @@ function residualChart(width, lines) {
   const y = d3.scaleLog().domain(domain).range([height - margin.bottom, margin.top]);
   const byHeight = lines.toSorted((a, b) => y(a.last[1]) - y(b.last[1]));
   keptApart(byHeight.map((line) => y(line.last[1])), 14, margin.top, height - margin.bottom).forEach((place, index) => (byHeight[index].place = place));
-  const all = lines.flatMap(({ name, points }) => points.map(([iteration, residual, seconds]) => ({ name, iteration, residual, seconds })));
+  const all = lines.flatMap(({ name, points }) => points.map((point) => ({ name, iteration: point[0], residual: point[1], seconds: point[2], across: across.of(point) })));
   return Plot.plot({
     ...frameOf(width, height, margin),
-    x: { label: null, domain: [0, d3.max(all, (point) => point.iteration)] },
+    x: { label: null, domain: [0, d3.max(all, (point) => point.across)] },
     y: { type: "log", domain, label: null },
     marks: [
       Plot.gridY(ticks, { strokeOpacity: 0.12 }),
       Plot.axisY(ticks, { text: (value) => `10${scientific(value, 1).split("10")[1]}`, label: "Relative residual", labelArrow: "none", tickSize: 0 }),
-      Plot.axisX({ ticks: Math.max(2, width / 110), label: "Iteration", labelArrow: "none", labelAnchor: "center" }),
-      ...lines.map((line) => Plot.lineY(line.points, { x: (point) => point[0], y: (point) => point[1], stroke: line.colour, strokeWidth: 1.5, strokeDasharray: line.dashes })),
-      ...(named ? [endLabels(lines, (point) => point[0], margin.right, names, (line) => y(line.last[1]))] : []),
-      Plot.tip(all, Plot.pointer({ x: "iteration", y: "residual", title: (point) => `${named ? `${point.name}\n` : ""}iteration ${count(point.iteration)}: ${scientific(point.residual, 3)}\nafter ${si(number(point.seconds), "s")}`, fontSize: 12 })),
+      Plot.axisX({ ticks: Math.max(2, width / 110), label: across.label, labelArrow: "none", labelAnchor: "center" }),
+      ...lines.map((line) => Plot.lineY(line.points, { x: across.of, y: (point) => point[1], stroke: line.colour, strokeWidth: 1.5, strokeDasharray: line.dashes })),
+      ...(named ? [endLabels(lines, across.of, margin.right, names, (line) => y(line.last[1]))] : []),
+      Plot.tip(all, Plot.pointer({ x: "across", y: "residual", title: (point) => `${named ? `${point.name}\n` : ""}iteration ${count(point.iteration)}: ${scientific(point.residual, 3)}\nafter ${si(number(point.seconds), "s")}`, fontSize: 12 })),
     ],
   });
 }
