@@ -14,7 +14,6 @@
 #include "operators/backend/passes/multi_vector_kernels.hpp"
 #include "operators/backend/passes/vector_kernels.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
-#include "operators/ordering.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/preconditioners/mixed_bits.hpp"
@@ -62,13 +61,13 @@ double start_number(std::int64_t place) { return std::ldexp(static_cast<double>(
 template <std::floating_point T>
 Vector<T> start_residual(const Operator<T>& a, const InverseDiagonal& inverse_diagonal) {
   const std::span<const std::int64_t> numbers = vector_kernels_for(a).ownership().numbers();
-  Vector<T> start(a.size());
-  operators::for_each_row(
-      start.size(), [&](std::int64_t i) { start[i] = static_cast<T>(start_number(numbers.empty() ? i : numbers[i])); });
-  Vector<T> r = operators::copied(operators::to_ordering(a, start), Device::host);
+  const Vector<std::int32_t> order = operators::copied(a.ordering(), Device::host);
   const InverseDiagonal inverse = operators::copied(inverse_diagonal, Device::host);
+  Vector<T> r(a.size());
   operators::for_each_row(r.size(), [&](std::int64_t i) {
-    r[i] = static_cast<T>(static_cast<double>(r[i]) / std::sqrt(static_cast<double>(inverse[i])));
+    const std::int64_t natural = order.size() > 0 ? order[i] : i;
+    r[i] = static_cast<T>(start_number(numbers.empty() ? natural : numbers[natural]) /
+                          std::sqrt(static_cast<double>(inverse[i])));
   });
   return operators::copied(r, a.device());
 }

@@ -40,17 +40,14 @@ void number_unknowns(const std::vector<char>& constrained, BilinearForm& form) {
   });
 }
 
-/// A fine unknown, the cell that owns it, and its row of E.
-struct OwnedNode {
-  std::int32_t cell, unknown;
-  std::uint8_t row;
-};
-
-/// The fine unknowns by cells, each with the first cell that has it, but for ghosts.
+/// `fine_dofs(cell, to)` writes the fine dofs of a coarse cell, in the order of E's rows. An unknown is owned by the
+/// first cell that has it; ghosts are left out.
 template <class FineDofs>
-std::vector<OwnedNode> owned_nodes(const BilinearForm& fine, std::int32_t cells, int rows, const FineDofs& fine_dofs,
-                                   std::span<const std::int32_t> ghosts) {
+CellTransferTables make_tables(const BilinearForm& fine, const BilinearForm& coarse, const Eigen::MatrixXd& embedding,
+                               const FineDofs& fine_dofs, std::span<const std::int32_t> ghosts = {}) {
   constexpr std::size_t most_rows = 125;  // of a hexahedron of degree 4
+  const auto rows = static_cast<int>(embedding.rows()), columns = static_cast<int>(embedding.cols());
+  const std::int32_t cells = coarse.cells();
   const auto for_unknowns = [&](std::int32_t cell, const auto& work) {
     std::array<std::int32_t, most_rows> dofs;
     fine_dofs(cell, dofs.data());
@@ -62,48 +59,40 @@ std::vector<OwnedNode> owned_nodes(const BilinearForm& fine, std::int32_t cells,
   for (std::int32_t cell = 0; cell < cells; ++cell)
     for_unknowns(cell, [&](int, std::int32_t unknown) { mesh::lower(owner[unknown], cell); });
   for (const std::int32_t ghost : ghosts) owner[ghost] = cells;
-  return mesh::collect<OwnedNode>(cells, [&](std::int64_t number, std::vector<OwnedNode>& found) {
-    const auto cell = static_cast<std::int32_t>(number);
-    for_unknowns(cell, [&](int i, std::int32_t unknown) {
-      if (owner[unknown] == cell) found.push_back({cell, unknown, static_cast<std::uint8_t>(i)});
-    });
-  });
-}
 
-/// `fine_dofs(cell, to)` writes the fine dofs of a coarse cell, in the order of E's rows.
-template <class FineDofs>
-CellTransferTables make_tables(const BilinearForm& fine, const BilinearForm& coarse, const Eigen::MatrixXd& embedding,
-                               const FineDofs& fine_dofs, std::span<const std::int32_t> ghosts = {}) {
-  const auto columns = static_cast<int>(embedding.cols());
-  const std::vector<OwnedNode> nodes =
-      owned_nodes(fine, coarse.cells(), static_cast<int>(embedding.rows()), fine_dofs, ghosts);
-  const auto count = static_cast<std::int32_t>(nodes.size());
-  const std::vector<std::int32_t> begins =
-      mesh::collect<std::int32_t>(std::ssize(nodes), [&](std::int64_t k, std::vector<std::int32_t>& found) {
-        if (k == 0 || nodes[k - 1].cell != nodes[k].cell) found.push_back(static_cast<std::int32_t>(k));
-      });
-  const std::int64_t cells = std::ssize(begins);
+  // Of each cell the number of unknowns that it owns, then of those before it; and of cells before it that own any.
+  const auto cell_count = static_cast<std::size_t>(cells);
+  mesh::Array<std::int32_t> begin = mesh::array_of(cell_count + 1, 0), kept = mesh::array_of(cell_count + 1, 0);
+  operators::for_each_row(fine.unknowns, [&](std::int64_t unknown) { mesh::count_one(begin[owner[unknown]]); });
+  begin[cell_count] = 0;  // the ghosts
+  operators::for_each_row(cells, [&](std::int64_t cell) { kept[cell] = begin[cell] > 0 ? 1 : 0; });
+  const std::int32_t count = mesh::sum_before(std::span(begin)), kept_cells = mesh::sum_before(std::span(kept));
+
   CellTransferTables tables;
   tables.coarse_size = coarse.unknowns;
   tables.fine_size = fine.unknowns;
   tables.coarse_nodes = columns;
   tables.embedding = Vector<float>(embedding.size());
-  for (Eigen::Index i = 0; i < embedding.rows(); ++i)
+  for (int i = 0; i < rows; ++i)
     for (int j = 0; j < columns; ++j) tables.embedding[i * columns + j] = static_cast<float>(embedding(i, j));
   tables.owned = Vector<std::int32_t>(count);
   tables.node = Vector<std::uint8_t>(count);
-  operators::for_each_row(count, [&](std::int64_t k) {
-    tables.owned[k] = nodes[k].unknown;
-    tables.node[k] = nodes[k].row;
-  });
-  tables.coarse = Vector<std::int32_t>(cells * columns);
-  tables.owned_begin = Vector<std::int32_t>(cells + 1);
-  tables.owned_begin[cells] = count;
-  operators::for_each_row(cells, [&](std::int64_t c) {
-    tables.owned_begin[c] = begins[c];
-    coarse.for_nodes(nodes[begins[c]].cell,
-                     [&](int j, std::int32_t unknown) { tables.coarse[c * columns + j] = std::max(unknown, -1); });
-  });
+  tables.coarse = Vector<std::int32_t>(std::int64_t{kept_cells} * columns);
+  tables.owned_begin = Vector<std::int32_t>(kept_cells + std::int64_t{1});
+  tables.owned_begin[kept_cells] = count;
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < cells; ++cell) {
+    if (kept[cell] == kept[cell + 1]) continue;
+    std::int32_t to = tables.owned_begin[kept[cell]] = begin[cell];
+    for_unknowns(cell, [&](int i, std::int32_t unknown) {
+      if (owner[unknown] != cell) return;
+      tables.owned[to] = unknown;
+      tables.node[to++] = static_cast<std::uint8_t>(i);
+    });
+    coarse.for_nodes(cell, [&](int j, std::int32_t unknown) {
+      tables.coarse[std::int64_t{kept[cell]} * columns + j] = std::max(unknown, -1);
+    });
+  }
   return tables;
 }
 

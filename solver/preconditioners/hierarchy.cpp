@@ -147,25 +147,25 @@ class BlockJacobi final : public Preconditioner<T> {
 template <std::floating_point T>
 class HierarchyMaker {
  public:
-  HierarchyMaker(const PartOfForm& of, Device device, const HierarchyChoice& choice)
-      : of_(of), device_(device), choice_(choice) {}
+  HierarchyMaker(const PartOfForm& of, Device device, const FinestLevel<T>& finest, const HierarchyChoice& choice)
+      : of_(of), device_(device), finest_(finest), choice_(choice) {}
 
-  Hierarchy<T> make(const CsrMatrix<double>& of, const Operator<T>* fine) {
+  Hierarchy<T> make(const CsrMatrix<double>& of) {
     RectangularMatrix matrix{of.rows, of.rows, operators::copied(of.row_offsets, Device::host),
                              operators::copied(of.columns, Device::host), operators::copied(of.values, Device::host)};
     if (of.rows > choice_.coarsest)
-      add("matrix", fine != nullptr ? "" : choice_.coarse, fine,
-          fine != nullptr ? nullptr : make_stored(square<T>(matrix)), {});
+      add("matrix", finest_.a != nullptr ? "" : choice_.coarse, finest_.a,
+          finest_.a != nullptr ? nullptr : make_stored(square<T>(matrix)), {});
     add_aggregates(std::move(matrix));
     add_transfers();
     return std::move(hierarchy_);
   }
-  Hierarchy<T> make(const BilinearForm& form, const Operator<T>* fine) {
+  Hierarchy<T> make(const BilinearForm& form) {
     forms_.push_back({&form, of_.subdomain});
     hierarchy_.stretching =
         of_.processes->sum(stretching(form.space->mesh())) / static_cast<double>(of_.processes->size());
     while (add_coarser()) continue;
-    of_.alone() ? make_alone(fine) : make_together(fine);
+    of_.alone() ? make_alone() : make_together();
     add_transfers();
     return std::move(hierarchy_);
   }
@@ -182,13 +182,13 @@ class HierarchyMaker {
     const operators::IndexMap* map() const { return subdomain != nullptr ? &subdomain->map : nullptr; }
   };
 
-  void make_alone(const Operator<T>* fine) {
+  void make_alone() {
     RectangularMatrix matrix = matrix_of(*forms_.back().form);
-    add_of_forms(std::span(forms_).first(forms_.size() - 1), fine);
+    add_of_forms(std::span(forms_).first(forms_.size() - 1));
     if (matrix.rows > choice_.coarsest) {
       const LevelForm& last = forms_.back();
-      if (forms_.size() == 1 && fine != nullptr)
-        add_of_form(last, fine);
+      if (forms_.size() == 1 && finest_.a != nullptr)
+        add_of_form(last, finest_.a);
       else
         add(describe(*last.form), choice_.coarse, nullptr, make_stored(square<T>(matrix)), blocks_of(last));
     }
@@ -197,9 +197,9 @@ class HierarchyMaker {
 
   /// All processes share the levels of forms. The first takes the rest, from the matrix of degree 1 on, whose unknowns
   /// are those of the inverse where they are few.
-  void make_together(const Operator<T>* fine) {
+  void make_together() {
     RectangularMatrix matrix = matrix_on_first(*forms_.back().subdomain);
-    add_of_forms(forms_, fine);
+    add_of_forms(forms_);
     hierarchy_.shared = hierarchy_.levels.size();
     do_on_all(*of_.processes, [&] {
       if (!of_.processes->is_first()) return hierarchy_.levels.push_back(Level<T>());
@@ -303,8 +303,8 @@ class HierarchyMaker {
     return inverses_round(*of.form, cells);
   }
 
-  void add_of_forms(std::span<const LevelForm> forms, const Operator<T>* fine) {
-    for (const LevelForm& each : forms) add_of_form(each, &each == forms_.data() ? fine : nullptr);
+  void add_of_forms(std::span<const LevelForm> forms) {
+    for (const LevelForm& each : forms) add_of_form(each, &each == forms_.data() ? finest_.a : nullptr);
   }
   /// A level with an operator of the catalogue, or with one that is given.
   void add_of_form(const LevelForm& of, const Operator<T>* given) {
@@ -356,7 +356,12 @@ class HierarchyMaker {
            operators::BlockInverses blocks, const operators::IndexMap* map = nullptr) {
     Level<T> level = unsmoothed(std::move(kind), std::move(operator_name), given, std::move(made));
     for (Vector<T>* vector : {&level.q, &level.d}) *vector = Vector<T>(level.a->size(), device_);
-    level.inverse_diagonal = inverse_diagonal_of(*level.a, "multigrid");
+    if (hierarchy_.levels.empty() && finest_.diagonal) {
+      const Vector<T> diagonal = finest_.diagonal(*level.a);
+      level.inverse_diagonal = inverse_diagonal_of(*level.a, "multigrid", &diagonal);
+    } else {
+      level.inverse_diagonal = inverse_diagonal_of(*level.a, "multigrid");
+    }
     const double of_blocks = vector_kernels_for(*level.a).ownership().sum(blocks.count());
     if (of_blocks == 0) {
       level.largest = largest_eigenvalue(*level.a, level.inverse_diagonal, lanczos_steps);
@@ -418,6 +423,7 @@ class HierarchyMaker {
 
   PartOfForm of_;
   Device device_;
+  const FinestLevel<T>& finest_;
   const HierarchyChoice& choice_;
   Hierarchy<T> hierarchy_;
   std::vector<LevelForm> forms_;
@@ -440,25 +446,25 @@ std::int64_t Level<T>::stored_bytes() const {
 }
 
 template <std::floating_point T>
-Hierarchy<T> make_hierarchy(const CsrMatrix<double>& matrix, Device device, const Operator<T>* fine,
+Hierarchy<T> make_hierarchy(const CsrMatrix<double>& matrix, Device device, const FinestLevel<T>& finest,
                             const HierarchyChoice& choice) {
-  return HierarchyMaker<T>({}, device, choice).make(matrix, fine);
+  return HierarchyMaker<T>({}, device, finest, choice).make(matrix);
 }
 template <std::floating_point T>
-Hierarchy<T> make_hierarchy(const BilinearForm& form, const PartOfForm& of, Device device, const Operator<T>* fine,
+Hierarchy<T> make_hierarchy(const BilinearForm& form, const PartOfForm& of, Device device, const FinestLevel<T>& finest,
                             const HierarchyChoice& choice) {
-  return HierarchyMaker<T>(of, device, choice).make(form, fine);
+  return HierarchyMaker<T>(of, device, finest, choice).make(form);
 }
 
 template struct Level<double>;
 template struct Level<float>;
-template Hierarchy<double> make_hierarchy(const CsrMatrix<double>&, Device, const Operator<double>*,
+template Hierarchy<double> make_hierarchy(const CsrMatrix<double>&, Device, const FinestLevel<double>&,
                                           const HierarchyChoice&);
-template Hierarchy<float> make_hierarchy(const CsrMatrix<double>&, Device, const Operator<float>*,
+template Hierarchy<float> make_hierarchy(const CsrMatrix<double>&, Device, const FinestLevel<float>&,
                                          const HierarchyChoice&);
-template Hierarchy<double> make_hierarchy(const BilinearForm&, const PartOfForm&, Device, const Operator<double>*,
+template Hierarchy<double> make_hierarchy(const BilinearForm&, const PartOfForm&, Device, const FinestLevel<double>&,
                                           const HierarchyChoice&);
-template Hierarchy<float> make_hierarchy(const BilinearForm&, const PartOfForm&, Device, const Operator<float>*,
+template Hierarchy<float> make_hierarchy(const BilinearForm&, const PartOfForm&, Device, const FinestLevel<float>&,
                                          const HierarchyChoice&);
 
 }  // namespace femcg::solver

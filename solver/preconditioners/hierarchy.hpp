@@ -1,6 +1,7 @@
 #pragma once
 
 #include <concepts>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,14 @@ struct HierarchyChoice {
   std::int32_t coarsest = 600;       ///< the most unknowns of the level that is solved directly
 };
 
+/// What is at hand of the finest level.
+template <std::floating_point T>
+struct FinestLevel {
+  const operators::Operator<T>* a = nullptr;  ///< its operator; null: one is made
+  /// The diagonal of A in the ordering of its operator; none: that computes it.
+  std::function<operators::Vector<T>(const operators::Operator<T>&)> diagonal = {};
+};
+
 /// The levels of a form, the finest first. Several processes share those down to degree 1; the first has all below, and
 /// on the others one level that is elsewhere stands for them.
 template <std::floating_point T>
@@ -59,13 +68,13 @@ struct Hierarchy {
 };
 
 /// Of a form by degree (4, 2, 1 or 3, 2, 1 or 2, 1), then, on one process, by boxes with half as many cells, then by
-/// smoothed aggregation, which begins at once for a matrix. `fine`, in precision T, serves as the finest level's
-/// operator where it is not null. Throws InputError where an operator is not positive definite. Collective.
+/// smoothed aggregation, which begins at once for a matrix. Throws InputError where an operator is not positive
+/// definite. Collective.
 template <std::floating_point T>
 Hierarchy<T> make_hierarchy(const operators::CsrMatrix<double>& matrix, operators::Device device,
-                            const operators::Operator<T>* fine, const HierarchyChoice& choice);
+                            const FinestLevel<T>& finest, const HierarchyChoice& choice);
 template <std::floating_point T>
 Hierarchy<T> make_hierarchy(const operators::BilinearForm& form, const PartOfForm& of, operators::Device device,
-                            const operators::Operator<T>* fine, const HierarchyChoice& choice);
+                            const FinestLevel<T>& finest, const HierarchyChoice& choice);
 
 }  // namespace femcg::solver

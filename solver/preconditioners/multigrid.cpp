@@ -97,8 +97,9 @@ template <std::floating_point T, std::floating_point S>
 class Multigrid final : public Preconditioner<T> {
  public:
   Multigrid(const Operator<T>& a, const PreconditionerInput<T>& input, const HierarchyChoice& choice)
-      : Preconditioner<T>(a.size(), a.device()), hierarchy_(make(a, input, choice)) {
-    places_ = places_between(a, *hierarchy_.levels.front().a);
+      : Preconditioner<T>(a.size(), a.device()) {
+    make(a, input, choice);
+    if (!has_places_) places_ = places_between(a, *hierarchy_.levels.front().a);
     for (const Level<S>& level : hierarchy_.levels) {
       if (level.is_elsewhere()) continue;
       const operators::VectorOwnership& ownership = vector_kernels_for(*level.a).ownership();
@@ -127,11 +128,19 @@ class Multigrid final : public Preconditioner<T> {
   std::vector<LevelSummary> levels() const override { return levels_; }
 
  private:
-  static Hierarchy<S> make(const Operator<T>& a, const PreconditionerInput<T>& input, const HierarchyChoice& choice) {
-    const Operator<S>* fine = nullptr;
-    if constexpr (std::is_same_v<T, S>) fine = &a;
-    if (input.form == nullptr) return make_hierarchy<S>(*input.matrix, a.device(), fine, choice);
-    return make_hierarchy<S>(*input.form, input.of, a.device(), fine, choice);
+  void make(const Operator<T>& a, const PreconditionerInput<T>& input, const HierarchyChoice& choice) {
+    FinestLevel<S> finest;
+    if constexpr (std::is_same_v<T, S>) finest.a = &a;
+    if (input.diagonal != nullptr)
+      finest.diagonal = [&](const Operator<S>& level) {
+        places_ = places_between(a, level);
+        has_places_ = true;
+        Vector<S> diagonal(level.size(), level.device());
+        gather_rounded(*input.diagonal, places_, diagonal);
+        return diagonal;
+      };
+    hierarchy_ = input.form == nullptr ? make_hierarchy<S>(*input.matrix, a.device(), finest, choice)
+                                       : make_hierarchy<S>(*input.form, input.of, a.device(), finest, choice);
   }
 
   void solve(const Vector<T>& r, Vector<T>& z) const override {
@@ -152,7 +161,8 @@ class Multigrid final : public Preconditioner<T> {
 
   Hierarchy<S> hierarchy_;
   std::vector<LevelSummary> levels_;
-  Vector<std::int32_t> places_;
+  Vector<std::int32_t> places_;  ///< places_between CG's operator and that of the finest level
+  bool has_places_ = false;
   mutable Vector<T> column_, solved_;
 };
 

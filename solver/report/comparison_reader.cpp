@@ -120,8 +120,8 @@ std::string_view kind_of(const ordered_json& value) {
 void check_kinds(const std::string& file, std::size_t number, const ordered_json& record) {
   for (const Rule& rule : rules())
     for (const auto& [map, names] : rule.keys)
-      for (const auto& name : std::views::split(names, ' ')) {
-        std::string key = fmt::format("{}/{}", map, std::string_view(name.begin(), name.end()));
+      for (auto [stream, name] = std::pair(std::istringstream(std::string(names)), std::string()); stream >> name;) {
+        std::string key = fmt::format("{}/{}", map, name);
         const ordered_json::json_pointer at(key);
         if (!record.contains(at) || rule.holds(record.at(at))) continue;
         key.erase(0, 1);

@@ -126,11 +126,9 @@ TEST_CASE("femcg matrix solves with the preconditioners that it is given") {
                         " --operators csr --preconditioners none,jacobi,multigrid");
   REQUIRE(made.records.size() == 3);
   for (const ordered_json& record : made.records) {
-    const bool solved = record["solve"]["preconditioner"] != "multigrid";
-    CHECK((record["comparison"]["status"] == (solved ? "timed" : "failed")));
-    CHECK(record.contains("solution") == solved);
+    CHECK(record["comparison"]["status"] == "timed");
+    CHECK(record["solution"]["reason"] == "converged");
   }
-  CHECK(contains(made.printed.out, "multigrid needs the whole mesh"));
   check_refused("matrix $matrices/laplace.mtx --preconditioners ilu",
                 "--preconditioners: 'ilu' is none of femcg list preconditioners");
 }

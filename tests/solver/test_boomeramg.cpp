@@ -77,7 +77,7 @@ TEST_CASE("BoomerAMG of the matrix is that of its form, in the columns of a mult
   const CsrMatrix<double> matrix = assemble<double>(small.form, matrices);
   const auto a = on_host<double>("csr", small.form);
   const auto of_form = make_preconditioner<double>("boomeramg", *a, {}, {nullptr, &small.form}),
-             of_matrix = make_preconditioner<double>("boomeramg", *a, {}, {nullptr, nullptr, &matrix});
+             of_matrix = make_preconditioner<double>("boomeramg", *a, {}, {nullptr, nullptr, {}, &matrix});
   MultiVector<double> r(a->size(), 2, Device::host), z(a->size(), 2, Device::host);
   for (int c = 0; c < 2; ++c) set_column(tests::random_vector<double>(a->size(), 7 + c), {}, c, r);
   of_form->apply(r, z);

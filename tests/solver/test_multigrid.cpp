@@ -330,7 +330,7 @@ TEST_CASE_TEMPLATE("a cycle is symmetric and positive definite, and near the inv
         HierarchyChoice choice;
         choice.coarsest = 10;
         choice.smoothing = smoother;
-        const Hierarchy<T> hierarchy = make_hierarchy<T>(small.form, {}, tests::device(), nullptr, choice);
+        const Hierarchy<T> hierarchy = make_hierarchy<T>(small.form, {}, tests::device(), {}, choice);
         CHECK(hierarchy.levels.size() >= 2);
         const Eigen::MatrixXd m = matrix_of_cycle(hierarchy);
         CHECK((m - m.transpose()).norm() <= 100 * rounding * m.norm());
