@@ -41,8 +41,8 @@ class Preconditioner {
   operators::Device device() const { return device_; }
 
   /// z = M^-1 r; every entry of z is written. On a GPU this neither waits nor allocates, unless waits(), so that CG can
-  /// record it (operators::CudaGraph). It may use vectors of its own: not for two threads at once. Throws std::invalid_argument
-  /// where sizes or devices do not match, or r and z are one vector.
+  /// record it (operators::CudaGraph). It may use vectors of its own: not for two threads at once. Throws
+  /// std::invalid_argument where sizes or devices do not match, or r and z are one vector.
   void apply(const operators::Vector<T>& r, operators::Vector<T>& z) const;
 
   /// The same for several vectors.
@@ -54,7 +54,7 @@ class Preconditioner {
   virtual const operators::InverseDiagonal* inverse_diagonal() const { return nullptr; }
   /// Whether the passes of CG make M^-1 r by themselves (operators::VectorKernels), instead of apply().
   bool is_fused() const { return is_identity() || inverse_diagonal() != nullptr; }
-  /// Whether the host waits for the device, or for other processes, within apply().
+  /// True if the host waits for the device, or for other processes, within apply().
   virtual bool waits() const { return false; }
   /// Of apply().
   virtual PreconditionerCost cost() const = 0;

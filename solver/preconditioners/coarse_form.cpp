@@ -60,7 +60,7 @@ CellTransferTables make_tables(const BilinearForm& fine, const BilinearForm& coa
     for_unknowns(cell, [&](int, std::int32_t unknown) { mesh::lower(owner[unknown], cell); });
   for (const std::int32_t ghost : ghosts) owner[ghost] = cells;
 
-  // Of each cell the number of unknowns that it owns, then of those before it; and of cells before it that own any.
+  // The number of unknowns that each cell owns, then of those of cells before it; and of cells before it that own any.
   const auto cell_count = static_cast<std::size_t>(cells);
   mesh::Array<std::int32_t> begin = mesh::array_of(cell_count + 1, 0), kept = mesh::array_of(cell_count + 1, 0);
   operators::for_each_row(fine.unknowns, [&](std::int64_t unknown) { mesh::count_one(begin[owner[unknown]]); });

@@ -13,7 +13,7 @@
 
 namespace femcg::solver {
 
-/// What this process has of a form that several have together; one process has no subdomain.
+/// The part that this process has of a form; one process alone has no subdomain.
 struct PartOfForm {
   const operators::Communicator* processes = &operators::Communicator::alone();
   const mesh::MeshPart* part = nullptr;

@@ -48,7 +48,7 @@ struct HierarchyChoice {
   std::int32_t coarsest = 600;       ///< the most unknowns of the level that is solved directly
 };
 
-/// What is at hand of the finest level.
+/// The finest level, as far as it is at hand.
 template <std::floating_point T>
 struct FinestLevel {
   const operators::Operator<T>* a = nullptr;  ///< its operator; null: one is made
@@ -67,8 +67,8 @@ struct Hierarchy {
   double operator_complexity = 1;  ///< entries of all levels of aggregates over those of the first of them
 };
 
-/// Of a form by degree (4, 2, 1 or 3, 2, 1 or 2, 1), then, on one process, by boxes with half as many cells, then by
-/// smoothed aggregation, which begins at once for a matrix. Throws InputError where an operator is not positive
+/// Levels by degree (4, 2, 1 or 3, 2, 1 or 2, 1) of a form, then, on one process, by boxes with half as many cells,
+/// then by smoothed aggregation, which begins at once for a matrix. Throws InputError where an operator is not positive
 /// definite. Collective.
 template <std::floating_point T>
 Hierarchy<T> make_hierarchy(const operators::CsrMatrix<double>& matrix, operators::Device device,

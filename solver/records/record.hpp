@@ -49,7 +49,7 @@ struct Seconds {
   double mesh = 0, space = 0, assembly = 0, conversion = 0, preconditioner = 0, transfer = 0, solve = 0;
   double prediction = 0;  ///< of what operators take, where auto was asked for; speeds that are measured first included
 
-  /// Of operator and preconditioner.
+  /// Making the operator and the preconditioner.
   double set_up() const { return assembly + conversion + preconditioner; }
 };
 

@@ -41,7 +41,7 @@ struct Keys {
   std::string_view map, names;
 };
 
-/// What stands at some keys of a record, where it is there. A key's map comes before what is in it.
+/// The kind of value that stands at some keys of a record, where it is there. A key's map comes before what is in it.
 struct Rule {
   std::string_view words;
   bool (*holds)(const ordered_json&);

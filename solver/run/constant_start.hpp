@@ -23,8 +23,8 @@ class Components {
   std::int32_t of_dof(std::size_t dof) const { return of_dof_.empty() ? 0 : of_dof_[dof]; }
   std::size_t of_unknown(std::size_t i) const { return of_unknown_.empty() ? 0 : of_unknown_[i]; }
   double diagonal(std::size_t i) const { return diagonal_[i]; }
-  /// Of the functions at an unknown that have the least energy: where the diffusion jumps within a cell, these are flat
-  /// where it is large.
+  /// The stiffness at an unknown of the functions of least energy: where the diffusion jumps within a cell, these are
+  /// flat where it is large.
   double stiffness(std::size_t i) const { return diagonal_[i] * conductors_.within_cells(i); }
   bool owns(std::size_t i) const { return owned_.empty() || owned_[i] != 0; }
   /// Sums of term(i) over the unknowns of each component, the same bits for any number of threads.
