@@ -157,7 +157,7 @@ FEMCG_REFUSES(void, cuda_gather_rows, (const T*, const Vector<std::int32_t>&, in
 FEMCG_REFUSES(void, cuda_scatter_rows, (const T*, const Vector<std::int32_t>&, int, T*));
 #undef FEMCG_REFUSES
 
-// Of vectors and of several at once.
+// Overloads for vectors and multi-vectors.
 template <std::floating_point T>
 void cuda_chebyshev_first(double, const Vector<T>&, const InverseDiagonal&, Vector<T>&, Vector<T>&) {
   refuse();

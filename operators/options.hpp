@@ -23,6 +23,9 @@ using Options = std::map<std::string, std::string>;
 /// A whole number >= 1, or nothing.
 std::optional<std::int64_t> parse_positive(std::string_view text);
 
+/// A finite number, or nothing.
+std::optional<double> parse_number(std::string_view text);
+
 /// True if the text is a power of two from `least` to `most`.
 bool is_power_of_two(std::string_view text, std::int64_t least, std::int64_t most);
 

@@ -72,13 +72,13 @@ class GatheringTransfer final : public Transfer<T> {
  public:
   GatheringTransfer(const Communicator& communicator, const IndexMap& fine, const Vector<std::int32_t>& ordering,
                     std::unique_ptr<Transfer<T>> on_first, Device device)
-      : owned_(fine.owned), on_first_(std::move(on_first)), mine_(fine.size()), others_(fine.size()) {
+      : on_first_(std::move(on_first)), mine_(fine.size()), others_(fine.size()) {
     if (device == Device::cuda) on_gpu_ = Vector<T>(fine.size(), device);
     const Vector<std::int32_t> order = copied(ordering, Device::host);
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(fine.size()));
     for (std::int32_t i = 0; i < fine.size(); ++i) numbers[i] = fine.numbers[order.size() > 0 ? order[i] : i];
     const auto all = lists_on_first(communicator, std::span<const std::int64_t>(numbers));
-    const auto owned = lists_on_first(communicator, std::span<const std::int32_t>(&owned_, 1));
+    const auto owned = lists_on_first(communicator, std::span<const std::int32_t>(&fine.owned, 1));
     std::vector<Message> messages;
     if (communicator.is_first()) {
       std::int64_t unknowns = 0;
@@ -157,7 +157,6 @@ class GatheringTransfer final : public Transfer<T> {
     messages_->finish();
   }
 
-  std::int32_t owned_;
   std::unique_ptr<Transfer<T>> on_first_;
   mutable Vector<T> mine_, others_;  ///< sent and received; of the first process, for all processes by rank
   mutable Vector<T> residual_, zero_, on_host_, on_gpu_;

@@ -175,9 +175,10 @@ PreconditionerChoice Comparison<T>::preconditioner_for(Device device, std::strin
   choice.name = "jacobi";
   if (!system_.solves) return choice;
   const bool is_box = system_.form != nullptr && system_.form->space->mesh().box.has_value();
+  const bool is_divided_matrix = system_.form == nullptr && communicator_.size() > 1;
   const PreconditionerDecision decision = decide_preconditioner(
-      system_.unknowns(), is_box, device,
-      system_.form == nullptr ? "multigrid needs the mesh" : why_diagonal(system_.method, system_.loop));
+      common_.problem.unknowns, is_box, device,
+      is_divided_matrix ? "multigrid of a matrix is for one process" : why_diagonal(system_.method, system_.loop));
   choice.name = decision.name;
   if (why != nullptr) *why = decision.why;
   return choice;
@@ -390,16 +391,10 @@ void Comparison<T>::time_group() {
 /// Solves to the end once.
 template <std::floating_point T>
 void Comparison<T>::solve(const Turn& turn, const TimedEntry<T>& timed) const {
-  CgOptions<T> options;
-  options.tolerance = system_.solves->tolerance;
-  options.max_iterations = system_.solves->max_iterations;
-  options.preconditioner = timed.preconditioner;
+  auto options = cg_options_of<CgOptions<T>>(timed, system_.solves->tolerance, system_.solves->max_iterations,
+                                             timed.stop ? timed.stop : settings_.stop);
   options.method = system_.method;
   options.loop = system_.loop;
-  options.captured = timed.captured;
-  if (!timed.captured) options.check_every = 1;
-  if (const auto& stop = timed.stop ? timed.stop : settings_.stop)
-    options.monitor = [&stop](const Iteration&) { return !stop(); };
   std::vector<double> x;
   CgResult result = conjugate_gradients(*timed.a, timed.b.front(), x, options);
   if (result.reason != StopReason::interrupted) turn.row->solution = std::move(result);

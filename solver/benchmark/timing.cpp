@@ -74,25 +74,15 @@ struct Iterated {
 /// At most so many iterations; nothing where they were stopped before.
 template <std::floating_point T>
 std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std::function<bool()>& stop) {
-  const auto set = [&](auto& options) {
-    options.tolerance = vanished;
-    options.max_iterations = most;
-    options.preconditioner = of.preconditioner;
-    options.captured = of.captured;
-    if (!of.captured) options.check_every = 1;
-    if (stop) options.monitor = [&](const auto&) { return !stop(); };
-  };
   std::vector<CgResult> results;
   if (of.right_hand_sides == 1) {
-    CgOptions<T> options;
-    set(options);
+    auto options = cg_options_of<CgOptions<T>>(of, vanished, most, stop);
     options.method = of.method;
     options.loop = of.loop;
     std::vector<double> x;
     results.push_back(conjugate_gradients(*of.a, of.b.front(), x, options));
   } else {
-    SystemsCgOptions<T> options;
-    set(options);
+    const auto options = cg_options_of<SystemsCgOptions<T>>(of, vanished, most, stop);
     std::vector<std::vector<double>> x;
     results = of.method == CgMethod::block ? block_conjugate_gradients<T>(*of.a, of.b, x, options)
                                            : batched_conjugate_gradients<T>(*of.a, of.b, x, options);

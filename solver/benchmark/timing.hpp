@@ -38,6 +38,21 @@ struct TimedEntry {
   ProcessorTime processor = {};     ///< received meanwhile
 };
 
+/// How CG solves with an entry, on one vector or several, as far as both have the same options. `stop` may be empty,
+/// and must outlive them.
+template <class Options, std::floating_point T>
+Options cg_options_of(const TimedEntry<T>& of, double tolerance, std::int64_t max_iterations,
+                      const std::function<bool()>& stop) {
+  Options options;
+  options.tolerance = tolerance;
+  options.max_iterations = max_iterations;
+  options.preconditioner = of.preconditioner;
+  options.captured = of.captured;
+  if (!of.captured) options.check_every = 1;
+  if (stop) options.monitor = [&stop](const auto&) { return !stop(); };
+  return options;
+}
+
 struct TimingSettings {
   std::int64_t iterations = 200;  ///< of CG, in each repetition
   int repetitions = 5;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <stdexcept>
 
 #include "operators/backend/passes/inverse_diagonal.hpp"
@@ -31,6 +32,17 @@ void Preconditioner<T>::apply(const MultiVector<T>& r, MultiVector<T>& z) const 
   if (r.stride() != z.stride())
     throw std::invalid_argument("what a preconditioner is applied to and its result must have as many columns");
   solve_columns(r, z);
+}
+
+template <std::floating_point T>
+void Preconditioner<T>::solve_columns(const MultiVector<T>& r, MultiVector<T>& z) const {
+  if (column_.size() == 0)
+    for (Vector<T>* vector : {&column_, &solved_}) *vector = Vector<T>(size_, device_);
+  for (int c = 0; c < r.count(); ++c) {
+    operators::get_columns(r, c, std::span(&column_, 1));
+    solve(column_, solved_);
+    operators::set_columns(std::span<const Vector<T>>(&solved_, 1), c, z);
+  }
 }
 
 template <std::floating_point T>

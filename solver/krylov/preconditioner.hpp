@@ -68,10 +68,12 @@ class Preconditioner {
 
  private:
   virtual void solve(const operators::Vector<T>& r, operators::Vector<T>& z) const = 0;
-  virtual void solve_columns(const operators::MultiVector<T>& r, operators::MultiVector<T>& z) const = 0;
+  /// One column after the other, unless a preconditioner does better.
+  virtual void solve_columns(const operators::MultiVector<T>& r, operators::MultiVector<T>& z) const;
 
   std::int32_t size_;
   operators::Device device_;
+  mutable operators::Vector<T> column_, solved_;  ///< for one column after the other; made with the first
 };
 
 /// 1 / d_i for the diagonal d of `a`, in its ordering; times a power of two, where the d_i are so far from 1 that

@@ -69,7 +69,7 @@ std::vector<std::int32_t> bad_cells(const BilinearForm& form, const ElementMatri
 }
 
 double stretching(const mesh::Mesh& mesh) {
-  constexpr std::int32_t most_cells = 4096;
+  constexpr std::int32_t most_cells = 512;
   const int d = mesh.dimension();
   const bool is_tensor = mesh::is_tensor(mesh.shape);
   Eigen::Matrix3d regular = Eigen::Matrix3d::Identity();  // edges of the regular cell from its first vertex

@@ -20,7 +20,7 @@ std::vector<std::int32_t> bad_cells(const operators::BilinearForm& form, const o
                                     std::span<const double> diagonal);
 
 /// The longest over the shortest extent of a cell, 1 for regular ones: of the map from the regular cell at its centre
-/// the ratio of the singular values. The median over the cells, or some thousands of them; 1 where there are none.
+/// the ratio of the singular values. The median over the cells, or some hundreds of them; 1 where there are none.
 double stretching(const mesh::Mesh& mesh);
 
 /// The inverses of the diagonal blocks of A of all unknowns of the bad cells, cells with common unknowns in one block.

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string>
@@ -18,7 +17,6 @@
 namespace femcg::solver {
 
 using operators::CsrMatrix;
-using operators::MultiVector;
 using operators::Operator;
 using operators::OptionDescription;
 using operators::Options;
@@ -28,10 +26,8 @@ namespace {
 
 /// A number from 0 to less than 1.
 std::optional<double> parse_fraction(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole && number >= 0 && number < 1 ? std::optional(number) : std::nullopt;
+  const std::optional<double> number = operators::parse_number(text);
+  return number && *number >= 0 && *number < 1 ? number : std::nullopt;
 }
 
 constexpr std::array<OptionDescription, 3> settings{{
@@ -105,14 +101,6 @@ class BoomerAmg final : public Preconditioner<T> {
     operators::for_each_row(r.size(), [&](std::int64_t i) { r_[place(i)] = static_cast<double>(r[i]); });
     cycle_.apply(r_.data(), z_.data());
     operators::for_each_row(z.size(), [&](std::int64_t i) { z[i] = static_cast<T>(z_[place(i)]); });
-  }
-  void solve_columns(const MultiVector<T>& r, MultiVector<T>& z) const override {
-    Vector<T> column(this->size()), solved(this->size());
-    for (int c = 0; c < r.count(); ++c) {
-      operators::get_columns(r, c, std::span(&column, 1));
-      solve(column, solved);
-      operators::set_columns(std::span<const Vector<T>>(&solved, 1), c, z);
-    }
   }
 
   AmgChoice choice_;

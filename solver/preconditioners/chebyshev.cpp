@@ -4,7 +4,6 @@
 
 #include <Eigen/Eigenvalues>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -36,10 +35,8 @@ constexpr std::int64_t largest_degree = 16;
 constexpr double margin = 1.1;
 
 std::optional<double> parse_ratio(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  return whole && number > 1 && std::isfinite(number) ? std::optional(number) : std::nullopt;
+  const std::optional<double> number = operators::parse_number(text);
+  return number && *number > 1 ? number : std::nullopt;
 }
 
 bool is_degree(std::string_view text) {

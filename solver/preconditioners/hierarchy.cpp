@@ -6,7 +6,6 @@
 #include <array>
 #include <cmath>
 #include <span>
-#include <stdexcept>
 #include <utility>
 #include <variant>
 
@@ -135,9 +134,6 @@ class BlockJacobi final : public Preconditioner<T> {
   void solve(const Vector<T>& r, Vector<T>& z) const override {
     operators::chebyshev_first(1, r, level_.inverse_diagonal, level_.d, z);
     level_.blocks->add(1, r, nullptr, level_.d, z);
-  }
-  void solve_columns(const operators::MultiVector<T>&, operators::MultiVector<T>&) const override {
-    throw std::logic_error("block Jacobi is for one vector");
   }
 
   const Level<T>& level_;

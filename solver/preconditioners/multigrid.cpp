@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -18,7 +19,6 @@
 namespace femcg::solver {
 
 using operators::Device;
-using operators::MultiVector;
 using operators::Operator;
 using operators::OptionDescription;
 using operators::Options;
@@ -99,7 +99,6 @@ class Multigrid final : public Preconditioner<T> {
   Multigrid(const Operator<T>& a, const PreconditionerInput<T>& input, const HierarchyChoice& choice)
       : Preconditioner<T>(a.size(), a.device()) {
     make(a, input, choice);
-    if (!has_places_) places_ = places_between(a, *hierarchy_.levels.front().a);
     for (const Level<S>& level : hierarchy_.levels) {
       if (level.is_elsewhere()) continue;
       const operators::VectorOwnership& ownership = vector_kernels_for(*level.a).ownership();
@@ -131,16 +130,17 @@ class Multigrid final : public Preconditioner<T> {
   void make(const Operator<T>& a, const PreconditionerInput<T>& input, const HierarchyChoice& choice) {
     FinestLevel<S> finest;
     if constexpr (std::is_same_v<T, S>) finest.a = &a;
+    std::optional<Vector<std::int32_t>> places;
     if (input.diagonal != nullptr)
       finest.diagonal = [&](const Operator<S>& level) {
-        places_ = places_between(a, level);
-        has_places_ = true;
+        places = places_between(a, level);
         Vector<S> diagonal(level.size(), level.device());
-        gather_rounded(*input.diagonal, places_, diagonal);
+        gather_rounded(*input.diagonal, *places, diagonal);
         return diagonal;
       };
     hierarchy_ = input.form == nullptr ? make_hierarchy<S>(*input.matrix, a.device(), finest, choice)
                                        : make_hierarchy<S>(*input.form, input.of, a.device(), finest, choice);
+    places_ = places ? std::move(*places) : places_between(a, *hierarchy_.levels.front().a);
   }
 
   void solve(const Vector<T>& r, Vector<T>& z) const override {
@@ -149,21 +149,10 @@ class Multigrid final : public Preconditioner<T> {
     cycle(hierarchy_);
     scatter_rounded(finest.x, places_, z);
   }
-  void solve_columns(const MultiVector<T>& r, MultiVector<T>& z) const override {
-    if (column_.size() == 0)
-      for (Vector<T>* vector : {&column_, &solved_}) *vector = Vector<T>(this->size(), this->device());
-    for (int c = 0; c < r.count(); ++c) {
-      operators::get_columns(r, c, std::span(&column_, 1));
-      solve(column_, solved_);
-      operators::set_columns(std::span<const Vector<T>>(&solved_, 1), c, z);
-    }
-  }
 
   Hierarchy<S> hierarchy_;
   std::vector<LevelSummary> levels_;
   Vector<std::int32_t> places_;  ///< places_between CG's operator and that of the finest level
-  bool has_places_ = false;
-  mutable Vector<T> column_, solved_;
 };
 
 }  // namespace

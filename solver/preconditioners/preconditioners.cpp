@@ -166,7 +166,8 @@ std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, co
   const PreconditionerDescription* row = find_preconditioner(name);
   if (row == nullptr) throw std::invalid_argument(fmt::format("no preconditioner is called '{}'", name));
   check_options(*row, given);
-  if (const std::string why = why_not(*row, a.device()); !why.empty()) throw std::invalid_argument(why);
+  if (const std::string why = why_not(*row, a.device(), input.of.processes->size()); !why.empty())
+    throw std::invalid_argument(why);
   if constexpr (std::is_same_v<T, double>)
     return row->make_double(a, given, input);
   else

@@ -5,8 +5,9 @@
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <ranges>
 #include <span>
+#include <sstream>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -119,8 +120,9 @@ std::string_view kind_of(const ordered_json& value) {
 /// Throws InputError at the first value of a record that is of a wrong kind.
 void check_kinds(const std::string& file, std::size_t number, const ordered_json& record) {
   for (const Rule& rule : rules())
-    for (const auto& [map, names] : rule.keys)
-      for (auto [stream, name] = std::pair(std::istringstream(std::string(names)), std::string()); stream >> name;) {
+    for (const auto& [map, names] : rule.keys) {
+      std::istringstream list{std::string(names)};
+      for (std::string name; list >> name;) {
         std::string key = fmt::format("{}/{}", map, name);
         const ordered_json::json_pointer at(key);
         if (!record.contains(at) || rule.holds(record.at(at))) continue;
@@ -130,6 +132,7 @@ void check_kinds(const std::string& file, std::size_t number, const ordered_json
         throw InputError(fmt::format("{}: {} of record {} must be {}{}", file, key, number, rule.words,
                                      rule.words.starts_with(found) ? "" : ", not " + found));
       }
+    }
 }
 
 /// Bounds what a file may make of the memory and of the stack.

@@ -216,6 +216,20 @@ std::string one_table(Rows rows) {
   return text;
 }
 
+/// The rows of each table, in their order.
+std::vector<Rows> tables_of(const std::vector<BenchmarkResult>& rows) {
+  std::vector<Rows> tables;
+  for (const BenchmarkResult& row : rows) {
+    const auto found =
+        std::ranges::find_if(tables, [&](const Rows& other) { return table_of(*other.front()) == table_of(row); });
+    if (found != tables.end())
+      found->push_back(&row);
+    else
+      tables.push_back({&row});
+  }
+  return tables;
+}
+
 }  // namespace
 
 std::string opening(const Record& record) {
@@ -224,34 +238,17 @@ std::string opening(const Record& record) {
 }
 
 std::string table(const std::vector<BenchmarkResult>& rows) {
-  std::vector<Rows> tables;
-  for (const BenchmarkResult& row : rows) {
-    const auto found =
-        std::ranges::find_if(tables, [&](const Rows& other) { return table_of(*other.front()) == table_of(row); });
-    if (found != tables.end())
-      found->push_back(&row);
-    else
-      tables.push_back({&row});
-  }
   std::string text;
-  for (const Rows& each : tables) text += (text.empty() ? "" : "\n") + one_table(each);
+  for (const Rows& each : tables_of(rows)) text += (text.empty() ? "" : "\n") + one_table(each);
   return text;
 }
 
 std::string solutions_table(const std::vector<BenchmarkResult>& rows) {
-  std::vector<Rows> tables;
-  for (const BenchmarkResult& row : rows) {
-    if (!row.solution) continue;
-    const auto found =
-        std::ranges::find_if(tables, [&](const Rows& other) { return table_of(*other.front()) == table_of(row); });
-    if (found != tables.end())
-      found->push_back(&row);
-    else
-      tables.push_back({&row});
-  }
   constexpr std::string_view format = "  {:<17} {:<17} {:>11} {:>9} {:>9} {:>9} {:>9} {:>9}\n";
   std::string text;
-  for (Rows& all : tables) {
+  for (Rows& all : tables_of(rows)) {
+    std::erase_if(all, [](const BenchmarkResult* row) { return !row->solution; });
+    if (all.empty()) continue;
     std::ranges::stable_sort(all, {}, [](const BenchmarkResult* row) {
       return std::pair(row->solution->reason != StopReason::converged, row->seconds_to_solution());
     });

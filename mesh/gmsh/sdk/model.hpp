@@ -17,7 +17,7 @@ void join_partitions(std::size_t declared, std::vector<std::string>& warnings);
 
 /// Writes the nodes, with their coordinates times the factor of the plan, and the elements of the highest dimension and
 /// of one less, of Gmsh's current model, for read_raw_mesh; and how large the geometry is, unless a mesh file was read.
-/// Where the plan ends with facets there are no cells.
+/// A plan that ends with facets writes no cells.
 void write_raw_mesh(const std::vector<std::string>& warnings, const MeshingPlan& plan, bool is_mesh_file,
                     SharedWriter& writer);
 

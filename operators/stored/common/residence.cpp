@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <stdexcept>
 
@@ -14,10 +13,9 @@ namespace femcg::operators {
 
 std::optional<std::int64_t> parse_bytes(std::string_view text) {
   constexpr double most = 1e15;
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc{} || end != text.data() + text.size() || !(number >= 1 && number <= most)) return std::nullopt;
-  return static_cast<std::int64_t>(number);
+  const std::optional<double> number = parse_number(text);
+  if (!number || *number < 1 || *number > most) return std::nullopt;
+  return static_cast<std::int64_t>(*number);
 }
 
 Residence chosen_residence(std::string_view operator_name, Device device, const Options& given) {
