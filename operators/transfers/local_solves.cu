@@ -1,5 +1,5 @@
-// Block Jacobi on a GPU: a thread block for each block of unknowns, a warp for each of its rows in turn; 4 bytes of the
-// inverse move for each entry. The residual is read again by every row, from the cache.
+// Block Jacobi on a GPU: a warp for each row of a block; 4 bytes of the inverse move for each entry. The residual is
+// read again by every row of a block, from the cache.
 
 #include "operators/backend/launch.cuh"
 #include "operators/transfers/local_solves.hpp"
@@ -8,30 +8,29 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr int block_threads = 128;
+constexpr int block_threads = 128, rows_per_block = block_threads / cuda::threads_per_warp;
 
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    local_solve_kernel(const std::int32_t* begin, const std::int32_t* unknowns, const std::int64_t* values_begin,
-                       const float* values, T factor, const T* r, const T* q, T* d, T* x) {
-  const std::int32_t first = begin[blockIdx.x], size = begin[blockIdx.x + 1] - first;
-  const float* inverse = values + values_begin[blockIdx.x];
-  const int lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp;
-  for (int i = static_cast<int>(threadIdx.x) / cuda::threads_per_warp; i < size;
-       i += block_threads / cuda::threads_per_warp) {
-    T sum = 0;
-    for (int j = lane; j < size; j += cuda::threads_per_warp) {
-      const std::int32_t unknown = unknowns[first + j];
-      sum = fma(static_cast<T>(inverse[static_cast<std::int64_t>(i) * size + j]),
-                q != nullptr ? r[unknown] - q[unknown] : r[unknown], sum);
-    }
-    for (int distance = cuda::threads_per_warp / 2; distance > 0; distance /= 2)
-      sum += __shfl_xor_sync(cuda::all_lanes, sum, distance);
-    if (lane == 0) {
-      d[unknowns[first + i]] += factor * sum;
-      x[unknowns[first + i]] += factor * sum;
-    }
+    local_solve_kernel(std::int32_t rows, const std::int32_t* block_of_row, const std::int32_t* begin,
+                       const std::int32_t* unknowns, const std::int64_t* values_begin, const float* values, T factor,
+                       const T* r, const T* q, T* d, T* x) {
+  const int lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp,
+            row =
+                static_cast<int>(blockIdx.x) * rows_per_block + static_cast<int>(threadIdx.x) / cuda::threads_per_warp;
+  if (row >= rows) return;
+  const std::int32_t block = block_of_row[row], first = begin[block], size = begin[block + 1] - first;
+  const float* inverse = values + values_begin[block] + static_cast<std::int64_t>(row - first) * size;
+  T sum = 0;
+  for (int j = lane; j < size; j += cuda::threads_per_warp) {
+    const std::int32_t unknown = unknowns[first + j];
+    sum = fma(static_cast<T>(inverse[j]), q != nullptr ? r[unknown] - q[unknown] : r[unknown], sum);
   }
+  for (int distance = cuda::threads_per_warp / 2; distance > 0; distance /= 2)
+    sum += __shfl_xor_sync(cuda::all_lanes, sum, distance);
+  if (lane != 0) return;
+  d[unknowns[row]] += factor * sum;
+  x[unknowns[row]] += factor * sum;
 }
 
 template <std::floating_point T>
@@ -39,18 +38,21 @@ class CudaLocalSolves final : public LocalSolves<T> {
  public:
   explicit CudaLocalSolves(const BlockInverses& of)
       : blocks_(of.count()),
+        block_of_row_(on_gpu(blocks_of_rows(of))),
         begin_(on_gpu(of.begin)),
         unknowns_(on_gpu(of.unknowns)),
         values_begin_(on_gpu(of.values_begin)),
         values_(on_gpu(of.values)) {}
 
   void add(T factor, const Vector<T>& r, const Vector<T>* q, Vector<T>& d, Vector<T>& x) const override {
-    cuda::launch(local_solve_kernel<T>, blocks_, block_threads, 0, begin_.data(), unknowns_.data(),
+    const std::int64_t rows = unknowns_.size();
+    cuda::launch(local_solve_kernel<T>, (rows + rows_per_block - 1) / rows_per_block, block_threads, 0,
+                 static_cast<std::int32_t>(rows), block_of_row_.data(), begin_.data(), unknowns_.data(),
                  values_begin_.data(), values_.data(), factor, r.data(), q != nullptr ? q->data() : nullptr, d.data(),
                  x.data());
   }
   std::int64_t stored_bytes() const override {
-    return begin_.bytes() + unknowns_.bytes() + values_begin_.bytes() + values_.bytes();
+    return block_of_row_.bytes() + begin_.bytes() + unknowns_.bytes() + values_begin_.bytes() + values_.bytes();
   }
   std::int64_t count() const override { return blocks_; }
 
@@ -62,8 +64,14 @@ class CudaLocalSolves final : public LocalSolves<T> {
     return there;
   }
 
+  static std::vector<std::int32_t> blocks_of_rows(const BlockInverses& of) {
+    std::vector<std::int32_t> blocks;
+    for (std::int32_t block = 0; block < of.count(); ++block) blocks.resize(of.begin[block + 1], block);
+    return blocks;
+  }
+
   std::int64_t blocks_;
-  Vector<std::int32_t> begin_, unknowns_;
+  Vector<std::int32_t> block_of_row_, begin_, unknowns_;
   Vector<std::int64_t> values_begin_;
   Vector<float> values_;
 };

@@ -3,15 +3,50 @@
 // sum += left right for matrices of a few rows and columns, all lanes of a warp together, each of which has a few of
 // their numbers: of lane l, row l / 4 and column l % 4 of a left factor 8 x 4, row l % 4 and column l / 4 of a right
 // one 4 x 8, row l / 4 and columns 2 (l % 4) and the next of a sum 8 x 8. In sixteen rows, those and the ones eight
-// below. GPUs of compute capability 8.0 and above have an instruction for eight rows, those of 9.0 for sixteen; others
-// take the numbers from the other lanes.
+// below.
+//
+// In double precision GPUs of compute capability 8.0 and above have an instruction for eight rows, those of 9.0 for
+// sixteen. In single precision the instruction of 8.0 takes factors with 11 significant bits (TF32): they are split
+// into these and the rest, and three of the four products make the sum about as exact as single precision is (Markidis
+// and others 2018). Older GPUs take
+// the numbers from the other lanes.
 
+#include <bit>
+#include <cstdint>
 #include <nv/target>
 
 #include "operators/backend/launch.cuh"
 
 namespace femcg::operators::cuda {
 
+/// A number of a factor in precision T.
+template <class T>
+struct MatrixFactor;
+template <>
+struct MatrixFactor<double> {
+  double value;
+};
+template <>
+struct MatrixFactor<float> {
+  float high, low;  ///< 11 significant bits, and the rest
+};
+
+__host__ __device__ inline MatrixFactor<double> matrix_factor(double value) { return {value}; }
+__host__ __device__ inline MatrixFactor<float> matrix_factor(float value) {
+  const auto high = std::bit_cast<float>((std::bit_cast<std::uint32_t>(value) + 0x1000U) & ~0x1fffU);
+  return {high, value - high};
+}
+
+template <class T>
+__device__ void multiply_add_by_shuffles(T left, T right, T* sum) {
+  const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
+  for (int k = 0; k < 4; ++k)
+    for (int c = 0; c < 2; ++c)
+      sum[c] +=
+          __shfl_sync(all_lanes, left, lane / 4 * 4 + k) * __shfl_sync(all_lanes, right, (lane % 4 * 2 + c) * 4 + k);
+}
+
+/// Eight rows.
 __device__ inline void multiply_add(double left, double right, double (&sum)[2]) {
   // clang-format off
   NV_DISPATCH_TARGET(
@@ -21,30 +56,78 @@ __device__ inline void multiply_add(double left, double right, double (&sum)[2])
             : "d"(left), "d"(right));
       ),
       NV_ANY_TARGET, (
-        const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
-        for (int k = 0; k < 4; ++k)
-          for (int c = 0; c < 2; ++c)
-            sum[c] += __shfl_sync(all_lanes, left, lane / 4 * 4 + k) *
-                      __shfl_sync(all_lanes, right, (lane % 4 * 2 + c) * 4 + k);
+        multiply_add_by_shuffles(left, right, sum);
       ))
   // clang-format on
 }
 
-__device__ inline void multiply_add(const double (&left)[2], double right, double (&sum)[4]) {
+/// Sixteen rows.
+__device__ inline void multiply_add(const MatrixFactor<double> (&left)[2], MatrixFactor<double> right,
+                                    double (&sum)[4]) {
   // clang-format off
   NV_DISPATCH_TARGET(
       NV_PROVIDES_SM_90, (
         asm("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
             : "+d"(sum[0]), "+d"(sum[1]), "+d"(sum[2]), "+d"(sum[3])
-            : "d"(left[0]), "d"(left[1]), "d"(right));
+            : "d"(left[0].value), "d"(left[1].value), "d"(right.value));
       ),
       NV_ANY_TARGET, (
         for (int c = 0; c < 2; ++c) {
           double half[2] = {sum[2 * c], sum[2 * c + 1]};
-          multiply_add(left[c], right, half);
+          multiply_add(left[c].value, right.value, half);
           sum[2 * c] = half[0];
           sum[2 * c + 1] = half[1];
         }
+      ))
+  // clang-format on
+}
+__device__ inline void multiply_add(const MatrixFactor<float> (&left)[2], MatrixFactor<float> right, float (&sum)[4]) {
+  // clang-format off
+  NV_DISPATCH_TARGET(
+      NV_PROVIDES_SM_80, (
+        const auto add = [&](float of_left, float below, float of_right) {
+          asm("mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
+              : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+              : "r"(__float_as_uint(of_left)), "r"(__float_as_uint(below)), "r"(__float_as_uint(of_right)));
+        };
+        add(left[0].low, left[1].low, right.high);
+        add(left[0].high, left[1].high, right.low);
+        add(left[0].high, left[1].high, right.high);
+      ),
+      NV_ANY_TARGET, (
+        for (int c = 0; c < 2; ++c)
+          multiply_add_by_shuffles(left[c].high + left[c].low, right.high + right.low, sum + 2 * c);
+      ))
+  // clang-format on
+}
+
+/// Two left factors side by side, and two right ones, one above the other.
+template <class T>
+__device__ void multiply_add(const MatrixFactor<T> (&left)[2], MatrixFactor<T> right,
+                             const MatrixFactor<T> (&next_left)[2], MatrixFactor<T> next_right, T (&sum)[4]) {
+  multiply_add(left, right, sum);
+  multiply_add(next_left, next_right, sum);
+}
+__device__ inline void multiply_add(const MatrixFactor<float> (&left)[2], MatrixFactor<float> right,
+                                    const MatrixFactor<float> (&next_left)[2], MatrixFactor<float> next_right,
+                                    float (&sum)[4]) {
+  // clang-format off
+  NV_DISPATCH_TARGET(
+      NV_PROVIDES_SM_80, (
+        const auto add = [&](float a, float below, float next, float next_below, float b, float next_b) {
+          asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+              "{%0, %1, %2, %3};"
+              : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+              : "r"(__float_as_uint(a)), "r"(__float_as_uint(below)), "r"(__float_as_uint(next)),
+                "r"(__float_as_uint(next_below)), "r"(__float_as_uint(b)), "r"(__float_as_uint(next_b)));
+        };
+        add(left[0].low, left[1].low, next_left[0].low, next_left[1].low, right.high, next_right.high);
+        add(left[0].high, left[1].high, next_left[0].high, next_left[1].high, right.low, next_right.low);
+        add(left[0].high, left[1].high, next_left[0].high, next_left[1].high, right.high, next_right.high);
+      ),
+      NV_ANY_TARGET, (
+        multiply_add(left, right, sum);
+        multiply_add(next_left, next_right, sum);
       ))
   // clang-format on
 }

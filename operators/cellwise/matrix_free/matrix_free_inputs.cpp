@@ -288,7 +288,7 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
     most = nodes == 3 ? 384 : is_affine(geometry) ? 2048 : 1024;
   else if (shape == mesh::CellShape::quadrilateral && !is_one_wave(n))
     most = nodes == 2 ? (small ? 1536 : 768) : nodes == 3 ? 512 : small ? 384 : 256;
-  else if (shape == mesh::CellShape::tetrahedron && warp_of_simplices(value_bytes, n))
+  else if (shape == mesh::CellShape::tetrahedron && warp_of_simplices(n))
     most = n == 10 ? 1024 : n == 20 ? 384 : 192;
   else if (shape != mesh::CellShape::quadrilateral && n <= 10)
     most = n <= 4 ? (small ? 1024 : 768) : 256;
@@ -319,7 +319,7 @@ MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeCh
   if (inputs.geometry == CellGeometry::mixed) {
     affine = affine_flags(form.space->mesh());
     options.first = affine;
-    options.wave = mixed_wave(value_bytes, form.dofs_per_cell());
+    options.wave = mixed_wave(form.dofs_per_cell());
   }
   inputs.patches = make_cell_patches(form, options);
   if (inputs.geometry == CellGeometry::mixed) inputs.groups = number_groups(inputs.patches, affine, options.wave);

@@ -12,8 +12,8 @@ std::int64_t operations_of_cell(int tables) {
 }
 
 template <class T, int d, int n, CellGeometry kind>
-using CellsOf = std::conditional_t<warp_of_simplices(sizeof(T), n) && kind != CellGeometry::pairs,
-                                   cuda::WarpSimplices<d, n, kind>, cuda::SimplexCells<T, d, n, kind>>;
+using CellsOf = std::conditional_t<warp_of_simplices(n) && kind != CellGeometry::pairs,
+                                   cuda::WarpSimplices<T, d, n, kind>, cuda::SimplexCells<T, d, n, kind>>;
 
 template <class T, int d, int n, CellGeometry kind>
 std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
@@ -38,7 +38,7 @@ std::unique_ptr<Operator<T>> make_mixed(const MatrixFreeInputs& inputs) {
   constexpr bool pairs = fewer_pairs(d, n);
   using Others = CellsOf<T, d, n, pairs ? CellGeometry::pairs : CellGeometry::stored>;
   using Cells = cuda::MixedSimplices<T, CellsOf<T, d, n, CellGeometry::affine>, Others>;
-  static_assert(Cells::Affine::wave == mixed_wave(sizeof(T), n));
+  static_assert(Cells::Affine::wave == mixed_wave(n));
   const auto tables = [&] {
     if constexpr (!pairs) return Others::laid_out(inputs.gradients, inputs.tables);
     return std::vector<double>();

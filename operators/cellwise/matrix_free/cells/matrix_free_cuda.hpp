@@ -57,14 +57,12 @@ constexpr int cells_per_wave = 128;
 constexpr bool is_one_wave(int dofs) { return dofs == 25; }
 
 /// True if warps work on triangles or tetrahedra of n dofs by the instructions that multiply small matrices, and not
-/// each thread on one: only double precision has them, and few dofs leave most of them empty.
-constexpr bool warp_of_simplices(std::int64_t value_bytes, int n) { return value_bytes == 8 && n >= 10; }
+/// each thread on one: few dofs leave most of them empty.
+constexpr bool warp_of_simplices(int n) { return n >= 10; }
 
 /// Slots in succession in which mixed simplices are all taken as affine, or none: those that a thread block works on at
 /// once, whose colours must ascend.
-constexpr int mixed_wave(std::int64_t value_bytes, int n) {
-  return warp_of_simplices(value_bytes, n) ? 64 : cells_per_wave;
-}
+constexpr int mixed_wave(int n) { return warp_of_simplices(n) ? 64 : cells_per_wave; }
 
 /// Numbers that a straight-sided quadrilateral or hexahedron takes: the vectors of its multilinear map, and kappa.
 template <int d>

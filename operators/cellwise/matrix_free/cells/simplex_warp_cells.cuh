@@ -1,7 +1,7 @@
 #pragma once
 
-// What a thread block does with the triangles or tetrahedra of one patch in double precision, 16 cells per warp, by the
-// instructions that multiply small matrices. For four of the tables of simplex_cells.cuh at a time:
+// What a thread block does with the triangles or tetrahedra of one patch, 16 cells per warp, by the instructions that
+// multiply small matrices. For four of the tables of simplex_cells.cuh at a time:
 //   G (16 cells x 4 d) = X (16 x n) B,   F = D G cell by cell,   Y (16 x n) += F B',   B (n x 4 d) the tables.
 // Columns of B, and rows of B', are put in such an order that a lane's numbers of G are those that it needs of F, and
 // those of Y belong to the dofs whose x it has (small_matrices.cuh).
@@ -16,15 +16,18 @@
 
 namespace femcg::operators::cuda {
 
-template <int d, int n, CellGeometry kind>
+template <class T, int d, int n, CellGeometry kind>
 struct WarpSimplices {
   static_assert(kind == CellGeometry::affine || kind == CellGeometry::stored);
   static constexpr int threads = 128, cells_per_warp = 16, wave = threads / threads_per_warp * cells_per_warp;
+  static constexpr bool is_single = sizeof(T) == 4;
   /// Registers for all that is at hand are worth more than warps, as measured on an H200.
-  static constexpr int blocks_per_multiprocessor = n <= 15 ? 4 : n <= 20 ? 3 : 2;
+  static constexpr int blocks_per_multiprocessor = n <= 15 || (is_single && n <= 20) ? 4 : n <= 20 || is_single ? 3 : 2;
   static constexpr int entries = d * (d + 1) / 2;
 
  private:
+  using Factor = MatrixFactor<T>;
+
   static constexpr int steps = (n + 3) / 4;  ///< of four dofs
   static constexpr int gradient_tiles = (d + 1) / 2, dof_tiles = (steps + 1) / 2;
   static constexpr int of_gradients = gradient_tiles * steps, a_group = of_gradients + d * dof_tiles;  ///< factors
@@ -35,7 +38,8 @@ struct WarpSimplices {
   static constexpr bool staged = kind == CellGeometry::stored, factors_staged = staged && n != 20;
   static constexpr int point_numbers = entries * cells_per_warp + 8,
                        factor_numbers = factors_staged ? 4 * point_numbers : 0;
-  static constexpr int stage_numbers = table_numbers + threads / threads_per_warp * factor_numbers;
+  static constexpr int of_factor = sizeof(Factor) / sizeof(T);
+  static constexpr int stage_numbers = of_factor * table_numbers + threads / threads_per_warp * factor_numbers;
   /// Or all at once for a patch: of affine cells there are so few. Fewer still stay in the L1 cache.
   static constexpr bool kept = !staged && n >= 20;
 
@@ -50,20 +54,28 @@ struct WarpSimplices {
  public:
   /// Polynomials of which the gradients on an affine cell are.
   static constexpr int affine_tables = n == 35 ? 20 : n == 20 ? 10 : n == 15 ? 10 : n == 10 ? (d == 2 ? 6 : 4) : 0;
-  static constexpr int scratch_size = staged ? 2 * stage_numbers : kept ? (affine_tables + 3) / 4 * table_numbers : 0;
+  static constexpr int scratch_size = staged ? 2 * stage_numbers
+                                      : kept ? (affine_tables + 3) / 4 * table_numbers * of_factor
+                                             : 0;
 
-  const double* gradients;  ///< laid_out()
+  const T* gradients;  ///< laid_out()
   int tables;
-  const double* factors;         ///< interleaved: 1 (affine) or `tables` points
+  const T* factors;              ///< interleaved: 1 (affine) or `tables` points
   const std::uint16_t* classes;  ///< of slots, where the factors are of congruence classes of cells; else null
 
-  /// Tables x axes x dofs as right factors, 32 numbers each, a lane's at its place: of each group of four tables those
-  /// of B, tile by tile of eight columns, which are two axes of four tables; then those of B', axis by axis.
+  /// Tables x axes x dofs as right factors, 32 of MatrixFactor<T> each, a lane's at its place: of each group of four
+  /// tables those of B, tile by tile of eight columns, which are two axes of four tables; then those of B', axis by
+  /// axis.
   static std::vector<double> laid_out(const std::vector<double>& gradients, int tables) {
     std::vector<double> factors;
     const auto add = [&](int table, int axis, int dof) {
       const bool there = table < tables && axis < d && dof < n;
-      factors.push_back(there ? gradients[static_cast<std::size_t>((table * d + axis) * n + dof)] : 0.0);
+      const Factor factor = matrix_factor(
+          there ? static_cast<T>(gradients[static_cast<std::size_t>((table * d + axis) * n + dof)]) : T(0));
+      if constexpr (is_single)
+        factors.insert(factors.end(), {factor.high, factor.low});
+      else
+        factors.push_back(factor.value);
     };
     for (int first = 0; first < tables; first += 4) {
       for (int tile = 0; tile < gradient_tiles; ++tile)
@@ -110,43 +122,49 @@ struct WarpSimplices {
     return of;
   }
 
-  __device__ void operator()(const Patches& all, const CellPatch& patch, const double* x, double* y, double* scratch,
+  __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch,
                              const Ahead& first_ahead) const {
     waves(all, patch, 0, patch.first_slot, first_ahead, x, y, scratch);
   }
   /// The waves from a slot of the patch on. Numbers of the patch's first slot would be at `base`.
-  __device__ void waves(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const double* x,
-                        double* y, double* scratch) const {
+  __device__ void waves(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const T* x, T* y,
+                        T* scratch) const {
     waves(all, patch, first, base, ahead(all, patch, first, base), x, y, scratch);
   }
 
  private:
-  __device__ void waves(const Patches& all, const CellPatch& patch, int first, std::int64_t base, Ahead now,
-                        const double* x, double* y, double* scratch) const {
+  __device__ void waves(const Patches& all, const CellPatch& patch, int first, std::int64_t base, Ahead now, const T* x,
+                        T* y, T* scratch) const {
     begin_all_tables(scratch);
     for (; first < patch.slots; first += wave) one_wave(all, patch, first, base, now, x, y, scratch);
   }
 
   /// Begins to bring all tables of affine cells to shared memory, for the first wave of a patch.
-  __device__ void begin_all_tables(double* scratch) const {
+  __device__ void begin_all_tables(T* scratch) const {
     if (!kept) return;
-    const int numbers = (tables + 3) / 4 * table_numbers;
-    for (int i = 2 * static_cast<int>(threadIdx.x); i < numbers; i += 2 * threads)
-      __pipeline_memcpy_async(scratch + i, gradients + i, 2 * sizeof(double));
+    begin_copy(gradients, (tables + 3) / 4 * table_numbers, scratch);
     __pipeline_commit();
+  }
+
+  /// Begins to bring so many factors to shared memory, 16 bytes at a time.
+  static __device__ void begin_copy(const T* from, int count, T* to) {
+    constexpr int run = 16 / sizeof(T);
+    for (int i = run * static_cast<int>(threadIdx.x); i < of_factor * count; i += run * threads)
+      __pipeline_memcpy_async(to + i, from + i, 16);
   }
 
   /// The wave of cells that begins with a slot of the patch, of which `now` was loaded ahead; then it is of the next.
   __device__ void one_wave(const Patches& all, const CellPatch& patch, int first, std::int64_t base, Ahead& now,
-                           const double* x, double* y, double* scratch) const {
+                           const T* x, T* y, T* scratch) const {
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
     const int slot[2] = {first + row(), first + row() + cells_per_warp / 2};
     const Ahead here = now;
-    double of_x[steps][2], of_y[dof_tiles][4];
+    Factor of_x[steps][2];
+    T of_y[dof_tiles][4];
 #pragma unroll
     for (int step = 0; step < steps; ++step)
 #pragma unroll
-      for (int c = 0; c < 2; ++c) of_x[step][c] = x[here.place(c, step, lane, patch.unknown_count)];
+      for (int c = 0; c < 2; ++c) of_x[step][c] = matrix_factor(x[here.place(c, step, lane, patch.unknown_count)]);
     now = ahead(all, patch, first + wave, base);
     const WaveColours colours(all, patch, first, first + wave);
     const int mine[2] = {colour_of(all, patch, slot[0]), colour_of(all, patch, slot[1])};
@@ -159,7 +177,7 @@ struct WarpSimplices {
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
         if (mine[c] != colour) continue;
-        double of_cell[steps];
+        T of_cell[steps];
 #pragma unroll
         for (int step = 0; step < steps; ++step) of_cell[step] = of_y[step / 2][2 * c + step % 2];
         const int none = patch.unknown_count;
@@ -196,18 +214,18 @@ struct WarpSimplices {
   }
 
   /// D of a cell whose numbers are those of a slot, at one point of many where it is stored.
-  __device__ void load_factor(bool there, std::int64_t slot, int point, double (&factor)[entries]) const {
+  __device__ void load_factor(bool there, std::int64_t slot, int point, T (&factor)[entries]) const {
     constexpr int group = CellPatches::group;
     const bool once = kind == CellGeometry::affine && classes != nullptr;
 #pragma unroll
     for (int e = 0; e < entries; ++e)
-      factor[e] = there ? load_number(factors_of(slot) + (point * entries + e) * group, once) : 0.0;
+      factor[e] = there ? load_number(factors_of(slot) + (point * entries + e) * group, once) : T(0);
   }
 
   static __device__ void prefetch(const void* line) { asm volatile("prefetch.global.L2 [%0];" ::"l"(line)); }
 
   /// Where the stored numbers of a slot's cell begin.
-  __device__ const double* factors_of(std::int64_t slot) const {
+  __device__ const T* factors_of(std::int64_t slot) const {
     constexpr int group = CellPatches::group;
     const std::int64_t points = kind == CellGeometry::affine ? 1 : tables;
     return factors + slot / group * (points * entries * group) + slot % group;
@@ -215,26 +233,24 @@ struct WarpSimplices {
 
   /// Begins to bring four tables and D at their points, or zero behind the last, to shared memory, and has the L2 cache
   /// fetch what comes after them of D. `slot` is that of the warp's first cell.
-  __device__ void begin_stage(const CellPatch& patch, std::int64_t base, int slot, int first, double* to) const {
+  __device__ void begin_stage(const CellPatch& patch, std::int64_t base, int slot, int first, T* to) const {
     constexpr int group = CellPatches::group, run = 2;
-    const double* from = gradients + first / 4 * table_numbers;
-    for (int i = run * static_cast<int>(threadIdx.x); i < table_numbers; i += run * threads)
-      __pipeline_memcpy_async(to + i, from + i, run * sizeof(double));
-    // D of 16 cells are a line of memory, one for each of a point's numbers.
+    begin_copy(gradients + first / 4 * (of_factor * table_numbers), table_numbers, to);
+    // D of 16 cells are a line of memory or half of one, one for each of a point's numbers.
     constexpr int lines = 4 * entries, runs = cells_per_warp / run;
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp,
               warp = static_cast<int>(threadIdx.x) / threads_per_warp;
     const std::int64_t at = base + slot;
-    const double* numbers = factors_of(at);
+    const T* numbers = factors_of(at);
     if constexpr (factors_staged) {
-      to += table_numbers + warp * factor_numbers;
+      to += of_factor * table_numbers + warp * factor_numbers;
 #pragma unroll
       for (int i = lane; i < lines * runs; i += threads_per_warp) {
         const int point = i / (entries * runs), entry = i / runs % entries, cell = i % runs * run;
         const bool there = slot < patch.slots && first + point < tables;
         __pipeline_memcpy_async(to + point * point_numbers + entry * cells_per_warp + cell,
                                 there ? numbers + ((first + point) * entries + entry) * group + cell : factors,
-                                run * sizeof(double), there ? 0 : run * sizeof(double));
+                                run * sizeof(T), there ? 0 : run * sizeof(T));
       }
     }
     __pipeline_commit();
@@ -246,8 +262,8 @@ struct WarpSimplices {
 
   /// of_y = sum_m G_m' D_m G_m of_x of a warp's cells. What belongs to the patch's first slot is at `base`.
   __device__ void multiply(const CellPatch& patch, std::int64_t base, const int (&slot)[2], int lane, const Ahead& here,
-                           const double (&of_x)[steps][2], double (&of_y)[dof_tiles][4], double* scratch) const {
-    double factor[2][entries];
+                           const Factor (&of_x)[steps][2], T (&of_y)[dof_tiles][4], T* scratch) const {
+    T factor[2][entries];
     if (kind == CellGeometry::affine)
 #pragma unroll
       for (int c = 0; c < 2; ++c)
@@ -255,54 +271,73 @@ struct WarpSimplices {
 #pragma unroll
     for (auto& sums : of_y)
 #pragma unroll
-      for (double& sum : sums) sum = 0;
+      for (T& sum : sums) sum = 0;
     const int first_slot = slot[0] - lane / 4;
     if (staged) begin_stage(patch, base, first_slot, 0, scratch);
-    const double* next = gradients + lane;
+    constexpr int group_numbers = of_factor * table_numbers;
+    const T* next = gradients;
 #pragma unroll 1
-    for (int first = 0; first < tables; first += 4, next += table_numbers) {
-      const double* stage = scratch + (staged ? first / 4 % 2 * stage_numbers : first / 4 * table_numbers);
+    for (int first = 0; first < tables; first += 4, next += group_numbers) {
+      const T* stage = scratch + (staged ? first / 4 % 2 * stage_numbers : first / 4 * group_numbers);
+      const T* of_group = staged || kept ? stage : next;
       if (staged) {
         __pipeline_wait_prior(0);
         __syncthreads();  // these are there for all, and those before are done with
         if (first + 4 < tables)
           begin_stage(patch, base, first_slot, first + 4, scratch + (first / 4 + 1) % 2 * stage_numbers);
       }
-      const auto of_table = [&](int number) {
-        return staged || kept ? stage[number * threads_per_warp + lane] : __ldg(next + number * threads_per_warp);
+      const auto of_table = [&](int number) -> Factor {
+        const auto* at = reinterpret_cast<const Factor*>(of_group) + number * threads_per_warp + lane;
+        if (staged || kept) return *at;
+        if constexpr (is_single) {
+          const float2 pair = __ldg(reinterpret_cast<const float2*>(at));
+          return {pair.x, pair.y};
+        } else {
+          return {__ldg(&at->value)};
+        }
       };
       if (staged && !factors_staged)
 #pragma unroll
         for (int c = 0; c < 2; ++c)
           load_factor(slot[c] < patch.cells && first + lane % 4 < tables, base + slot[c], first + lane % 4, factor[c]);
-      double sums[gradient_tiles][4] = {};
+      T sums[gradient_tiles][4] = {};
 #pragma unroll
-      for (int step = 0; step < steps; ++step)
+      for (int step = 0; step < steps; step += 2)
 #pragma unroll
-        for (int tile = 0; tile < gradient_tiles; ++tile)
-          multiply_add(of_x[step], of_table(tile * steps + step), sums[tile]);
-      double flux[d][2];
+        for (int tile = 0; tile < gradient_tiles; ++tile) {
+          const int number = tile * steps + step;
+          if (step + 1 < steps)
+            multiply_add(of_x[step], of_table(number), of_x[step + 1], of_table(number + 1), sums[tile]);
+          else
+            multiply_add(of_x[step], of_table(number), sums[tile]);
+        }
+      Factor flux[d][2];
 #pragma unroll
       for (int c = 0; c < 2; ++c) {
-        double gradient[d];
+        T gradient[d];
 #pragma unroll
         for (int axis = 0; axis < d; ++axis) gradient[axis] = sums[axis / 2][2 * c + axis % 2];
         if (factors_staged) {
-          const double* numbers =
-              stage + table_numbers + static_cast<int>(threadIdx.x) / threads_per_warp * factor_numbers;
+          const T* numbers =
+              stage + of_factor * table_numbers + static_cast<int>(threadIdx.x) / threads_per_warp * factor_numbers;
 #pragma unroll
           for (int e = 0; e < entries; ++e)
             factor[c][e] = numbers[lane % 4 * point_numbers + e * cells_per_warp + c * (cells_per_warp / 2) + lane / 4];
         }
-        symmetric_times(factor[c], 1.0, gradient);
+        symmetric_times(factor[c], T(1), gradient);
 #pragma unroll
-        for (int axis = 0; axis < d; ++axis) flux[axis][c] = gradient[axis];
+        for (int axis = 0; axis < d; ++axis) flux[axis][c] = matrix_factor(gradient[axis]);
       }
 #pragma unroll
-      for (int axis = 0; axis < d; ++axis)
+      for (int axis = 0; axis < d; axis += 2)
 #pragma unroll
-        for (int tile = 0; tile < dof_tiles; ++tile)
-          multiply_add(flux[axis], of_table(of_gradients + axis * dof_tiles + tile), of_y[tile]);
+        for (int tile = 0; tile < dof_tiles; ++tile) {
+          const int number = of_gradients + axis * dof_tiles + tile;
+          if (axis + 1 < d)
+            multiply_add(flux[axis], of_table(number), flux[axis + 1], of_table(number + dof_tiles), of_y[tile]);
+          else
+            multiply_add(flux[axis], of_table(number), of_y[tile]);
+        }
     }
   }
 };
