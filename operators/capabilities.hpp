@@ -20,11 +20,15 @@
 //   WithLaunch            another launch configuration,        on a GPU: csr with coop, ellpack,   tuning
 //                         without making the operator again    ellr-t, hyb, jad, csr-aligned;
 //                                                              distributed
+//   WithSinglePrecision   the same operator in single         on a GPU: matrix-free; distributed  multigrid
+//                         precision, of shared tables
 //   WithDelayedSums       sums over processes that wait for    DistributedVectors, which are       CG, single reduction
 //                         the next product's                   VectorOperations
 
 namespace femcg::operators {
 
+template <std::floating_point T>
+class Operator;
 template <std::floating_point T>
 class VectorKernels;
 template <class T>
@@ -102,6 +106,17 @@ class WithLaunch {
 
  protected:
   ~WithLaunch() = default;
+};
+
+/// Interface of operators in double precision from which one in single precision is made in less time, with the same
+/// ordering, since it shares what does not depend on the precision.
+class WithSinglePrecision {
+ public:
+  /// It may outlive this operator. Null where this one's parts cannot. Collective where several processes have it.
+  virtual std::unique_ptr<Operator<float>> in_single_precision() const = 0;
+
+ protected:
+  ~WithSinglePrecision() = default;
 };
 
 /// Interface of vector operations whose sums over processes can wait, so that the single-reduction method has one

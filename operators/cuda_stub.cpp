@@ -15,6 +15,7 @@
 #include "operators/distributed/gpu/gpu_persistent_cg.hpp"
 #include "operators/forms/check/cell_integrals.hpp"
 #include "operators/forms/check/form_product_on_gpu.hpp"
+#include "operators/transfers/cell_transfer.hpp"
 #include "operators/transfers/local_solves.hpp"
 #include "operators/transfers/transfer.hpp"
 
@@ -147,7 +148,8 @@ FEMCG_REFUSES(void, cuda_gather, (const Vector<T>&, const Vector<std::int32_t>&,
 FEMCG_REFUSES(void, cuda_scatter, (const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&));
 FEMCG_REFUSES(void, cuda_gather_rounded, (const Vector<double>&, const Vector<std::int32_t>&, Vector<T>&));
 FEMCG_REFUSES(void, cuda_scatter_added, (const Vector<T>&, const Vector<std::int32_t>&, Vector<double>&));
-FEMCG_REFUSES(std::unique_ptr<Transfer<T>>, make_cuda_cell_transfer, (const CellTransferTables&));
+FEMCG_REFUSES(std::unique_ptr<Transfer<T>>, make_cuda_cell_transfer,
+              (const CellEmbedding&, const LevelOrdering&, const LevelOrdering&));
 FEMCG_REFUSES(std::unique_ptr<Transfer<T>>, make_cuda_matrix_transfer, (const RectangularMatrix&));
 FEMCG_REFUSES(std::unique_ptr<LocalSolves<T>>, make_cuda_local_solves, (const BlockInverses&));
 FEMCG_REFUSES(Vector<T>, cuda_cell_factors, (const FactorInputs&, const Vector<std::int32_t>&, CellLayout));

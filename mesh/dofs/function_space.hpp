@@ -49,6 +49,8 @@ class FunctionSpace {
   void list_dofs(std::int32_t first, std::int32_t count, std::int32_t* to) const;
   /// The dofs of all cells, [cells][lattice nodes].
   Array<std::int32_t> list_dofs() const;
+  /// The same where they are stored; none on a structured grid.
+  std::span<const std::int32_t> listed_dofs() const { return cell_dofs_; }
   /// The structured grid, from which a cell's dofs are computed; null for any other mesh.
   const GridDofs* grid() const { return grid_.get(); }
   /// Lattice nodes on the closure of a facet.

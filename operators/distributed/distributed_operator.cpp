@@ -469,6 +469,20 @@ void DistributedOperator<T>::launch_as(const Options& given) {
 }
 
 template <std::floating_point T>
+std::unique_ptr<Operator<float>> DistributedOperator<T>::in_single_precision() const {
+  std::unique_ptr<Operator<float>> interior, interface;
+  double missing = 0;
+  for (const auto& [part, to] : {std::pair{interior_.get(), &interior}, {interface_.get(), &interface}}) {
+    if (part == nullptr) continue;
+    if (const auto* with = dynamic_cast<const WithSinglePrecision*>(part->a.get())) *to = with->in_single_precision();
+    missing += *to == nullptr ? 1 : 0;
+  }
+  if (communicator_.sum(missing) > 0) return nullptr;
+  return std::make_unique<DistributedOperator<float>>(communicator_, subdomain_, this->device(), std::move(interior),
+                                                      std::move(interface), ExchangeMode::overlap);
+}
+
+template <std::floating_point T>
 const Operator<T>* DistributedOperator<T>::largest_part() const {
   const Part* largest = interior_ ? interior_.get() : interface_.get();
   if (interface_ && interface_->a->size() > largest->a->size()) largest = interface_.get();

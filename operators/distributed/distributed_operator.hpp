@@ -7,6 +7,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
+#include <variant>
 
 #include "operators/backend/side_stream.hpp"
 #include "operators/capabilities.hpp"
@@ -36,12 +38,14 @@ struct ExchangeRecord {
 /// IndexMap; their ordering that of the interior part or operator. Every mode computes the same sums in the same order:
 /// the results have the same bits.
 template <std::floating_point T>
-class DistributedOperator final : public Operator<T>,
-                                  public WithVectorKernels<T>,
-                                  public WithMultiVectorKernels<T>,
-                                  public WithBlockCgKernels<T>,
-                                  public WithPersistentCg<T>,
-                                  public WithLaunch {
+class DistributedOperator final
+    : public Operator<T>,
+      public WithVectorKernels<T>,
+      public WithMultiVectorKernels<T>,
+      public WithBlockCgKernels<T>,
+      public WithPersistentCg<T>,
+      public WithLaunch,
+      public std::conditional_t<std::is_same_v<T, double>, WithSinglePrecision, std::monostate> {
  public:
   /// The operators of the share's two parts, which are on this device, null where a part has no unknown. Communicator
   /// and share must outlive it. `stop`: see DistributedVectors. `tries_task`: whether automatic may take task mode.
@@ -64,6 +68,8 @@ class DistributedOperator final : public Operator<T>,
   }
   /// Launch options for the operators of both parts, which must offer WithLaunch.
   void launch_as(const Options& given) override;
+  /// For double precision; collective.
+  std::unique_ptr<Operator<float>> in_single_precision() const;
   /// The operator of the larger part of this process; null where there is none.
   const Operator<T>* largest_part() const;
   /// Collective.

@@ -1,15 +1,6 @@
-// Transfers between levels on a GPU.
-//
-//   prolongation by cells   one thread for each owned fine node k: x[owned[k]] += sum_j E[node[k]][j]
-//   e[coarse[cell][j]] restriction by cells    one thread for each (cell, j): the sum over the cell's owned nodes; then
-//   one thread for each
-//                           coarse unknown adds up its places
-//   stored matrices         8 lanes for each row
-//
-// By cells, an unknown moves 9 bytes of tables and 4 bytes of each vector; a coarse node of a cell 12 bytes.
+// Transfers with a stored prolongation on a GPU: 8 lanes for each row of it, or of its transpose.
 
 #include "operators/backend/launch.cuh"
-#include "operators/transfers/places_of_unknowns.hpp"
 #include "operators/transfers/transfer.hpp"
 
 namespace femcg::operators {
@@ -22,112 +13,6 @@ std::int64_t blocks_for(std::int64_t threads) { return (threads + block_threads 
 __device__ std::int64_t thread_number() {
   return static_cast<std::int64_t>(blockIdx.x) * block_threads + static_cast<std::int64_t>(threadIdx.x);
 }
-
-/// Tables of CellTransferTables and PlacesOfUnknowns on the GPU.
-struct CellTables {
-  int coarse_nodes;
-  const std::int32_t *coarse, *owned_begin, *owned, *cell_of_owned, *places;
-  const std::uint8_t* node;
-  const std::int64_t* places_begin;
-};
-
-template <class T>
-__global__ void __launch_bounds__(block_threads)
-    prolong_kernel(CellTables of, std::int64_t count, const T* embedding, const T* e, T* x) {
-  const std::int64_t k = thread_number();
-  if (k >= count) return;
-  const std::int32_t* coarse = of.coarse + static_cast<std::int64_t>(of.cell_of_owned[k]) * of.coarse_nodes;
-  const T* row = embedding + of.node[k] * of.coarse_nodes;
-  T sum = 0;
-  for (int j = 0; j < of.coarse_nodes; ++j)
-    if (coarse[j] >= 0) sum = fma(row[j], e[coarse[j]], sum);
-  x[of.owned[k]] += sum;
-}
-
-template <class T>
-__global__ void __launch_bounds__(block_threads)
-    cell_sums_kernel(CellTables of, std::int64_t count, const T* embedding, const T* r, const T* q, T* sums) {
-  const std::int64_t place = thread_number();
-  if (place >= count) return;
-  const std::int64_t cell = place / of.coarse_nodes;
-  const int j = static_cast<int>(place % of.coarse_nodes);
-  T sum = 0;
-  for (std::int32_t k = of.owned_begin[cell]; k < of.owned_begin[cell + 1]; ++k) {
-    const std::int32_t i = of.owned[k];
-    sum = fma(embedding[of.node[k] * of.coarse_nodes + j], r[i] - q[i], sum);
-  }
-  sums[place] = sum;
-}
-
-template <class T>
-__global__ void __launch_bounds__(block_threads)
-    gather_kernel(CellTables of, std::int64_t count, const T* sums, T* coarse) {
-  const std::int64_t unknown = thread_number();
-  if (unknown >= count) return;
-  T sum = 0;
-  for (std::int64_t k = of.places_begin[unknown]; k < of.places_begin[unknown + 1]; ++k) sum += sums[of.places[k]];
-  coarse[unknown] = sum;
-}
-
-template <std::floating_point T>
-class CudaCellTransfer final : public Transfer<T> {
- public:
-  explicit CudaCellTransfer(const CellTransferTables& of)
-      : coarse_size_(of.coarse_size),
-        coarse_nodes_(of.coarse_nodes),
-        embedding_(on_gpu(in_precision(of.embedding))),
-        coarse_(on_gpu(of.coarse)),
-        owned_begin_(on_gpu(of.owned_begin)),
-        owned_(on_gpu(of.owned)),
-        node_(on_gpu(of.node)),
-        sums_(of.coarse.size(), Device::cuda) {
-    Vector<std::int32_t> cell_of_owned(of.owned.size());
-    for (std::int32_t cell = 0; cell < of.cells(); ++cell)
-      for (std::int32_t k = of.owned_begin[cell]; k < of.owned_begin[cell + 1]; ++k) cell_of_owned[k] = cell;
-    cell_of_owned_ = on_gpu(cell_of_owned);
-    const PlacesOfUnknowns places = places_of_unknowns(of.coarse, of.coarse_size);
-    places_begin_ = on_gpu(places.begin);
-    places_ = on_gpu(places.places);
-  }
-
-  void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const override {
-    cuda::launch(prolong_kernel<T>, blocks_for(owned_.size()), block_threads, 0, tables(), owned_.size(),
-                 embedding_.data(), coarse.data(), fine.data());
-  }
-  void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const override {
-    cuda::launch(cell_sums_kernel<T>, blocks_for(sums_.size()), block_threads, 0, tables(), sums_.size(),
-                 embedding_.data(), r.data(), q.data(), sums_.data());
-    cuda::launch(gather_kernel<T>, blocks_for(coarse_size_), block_threads, 0, tables(),
-                 static_cast<std::int64_t>(coarse_size_), sums_.data(), coarse.data());
-  }
-  std::int64_t stored_bytes() const override {
-    return embedding_.bytes() + coarse_.bytes() + owned_begin_.bytes() + owned_.bytes() + node_.bytes() +
-           cell_of_owned_.bytes() + places_begin_.bytes() + places_.bytes() + sums_.bytes();
-  }
-
- private:
-  template <class Entry>
-  static Vector<Entry> on_gpu(const Vector<Entry>& of) {
-    return copied(of, Device::cuda);
-  }
-  static Vector<T> in_precision(const Vector<float>& of) {
-    Vector<T> values(of.size());
-    for (std::int64_t i = 0; i < of.size(); ++i) values[i] = of[i];
-    return values;
-  }
-  CellTables tables() const {
-    return {coarse_nodes_,         coarse_.data(), owned_begin_.data(), owned_.data(),
-            cell_of_owned_.data(), places_.data(), node_.data(),        places_begin_.data()};
-  }
-
-  std::int32_t coarse_size_;
-  int coarse_nodes_;
-  Vector<T> embedding_;
-  Vector<std::int32_t> coarse_, owned_begin_, owned_, cell_of_owned_, places_;
-  Vector<std::uint8_t> node_;
-  Vector<std::int64_t> places_begin_;
-  mutable Vector<T> sums_;  ///< [cells][coarse nodes]
-};
 
 constexpr int lanes = 8;
 
@@ -191,16 +76,10 @@ class CudaMatrixTransfer final : public Transfer<T> {
 }  // namespace
 
 template <std::floating_point T>
-std::unique_ptr<Transfer<T>> make_cuda_cell_transfer(const CellTransferTables& tables) {
-  return std::make_unique<CudaCellTransfer<T>>(tables);
-}
-template <std::floating_point T>
 std::unique_ptr<Transfer<T>> make_cuda_matrix_transfer(const RectangularMatrix& prolongation) {
   return std::make_unique<CudaMatrixTransfer<T>>(prolongation);
 }
 
-template std::unique_ptr<Transfer<double>> make_cuda_cell_transfer(const CellTransferTables&);
-template std::unique_ptr<Transfer<float>> make_cuda_cell_transfer(const CellTransferTables&);
 template std::unique_ptr<Transfer<double>> make_cuda_matrix_transfer(const RectangularMatrix&);
 template std::unique_ptr<Transfer<float>> make_cuda_matrix_transfer(const RectangularMatrix&);
 

@@ -20,9 +20,7 @@ namespace femcg::solver {
 
 using mesh::FunctionSpace;
 using operators::BilinearForm;
-using operators::CellTransferTables;
 using operators::RobinFacet;
-using operators::Vector;
 
 namespace {
 
@@ -40,60 +38,19 @@ void number_unknowns(const std::vector<char>& constrained, BilinearForm& form) {
   });
 }
 
-/// `fine_dofs(cell, to)` writes the fine dofs of a coarse cell, in the order of E's rows. An unknown is owned by the
-/// first cell that has it; ghosts are left out.
-template <class FineDofs>
-CellTransferTables make_tables(const BilinearForm& fine, const BilinearForm& coarse, const Eigen::MatrixXd& embedding,
-                               const FineDofs& fine_dofs, std::span<const std::int32_t> ghosts = {}) {
-  constexpr std::size_t most_rows = 125;  // of a hexahedron of degree 4
-  const auto rows = static_cast<int>(embedding.rows()), columns = static_cast<int>(embedding.cols());
-  const std::int32_t cells = coarse.cells();
-  const auto for_unknowns = [&](std::int32_t cell, const auto& work) {
-    std::array<std::int32_t, most_rows> dofs;
-    fine_dofs(cell, dofs.data());
-    for (int i = 0; i < rows; ++i)
-      if (const std::int32_t unknown = fine.unknown_of_dof[dofs[i]]; unknown >= 0) work(i, unknown);
-  };
-  mesh::Array<std::int32_t> owner = mesh::array_of(static_cast<std::size_t>(fine.unknowns), cells);
-#pragma omp parallel for schedule(static)
-  for (std::int32_t cell = 0; cell < cells; ++cell)
-    for_unknowns(cell, [&](int, std::int32_t unknown) { mesh::lower(owner[unknown], cell); });
-  for (const std::int32_t ghost : ghosts) owner[ghost] = cells;
+operators::NodesOfCells nodes_of(const BilinearForm& form) {
+  const FunctionSpace& space = *form.space;
+  return {
+      form.unknowns,       space.dofs_per_cell(),
+      form.unknown_of_dof, space.grid(),
+      space.listed_dofs(), [&space](std::int32_t cell, std::int32_t* to) { std::ranges::copy(space.dofs(cell), to); }};
+}
 
-  // The number of unknowns that each cell owns, then of those of cells before it; and of cells before it that own any.
-  const auto cell_count = static_cast<std::size_t>(cells);
-  mesh::Array<std::int32_t> begin = mesh::array_of(cell_count + 1, 0), kept = mesh::array_of(cell_count + 1, 0);
-  operators::for_each_row(fine.unknowns, [&](std::int64_t unknown) { mesh::count_one(begin[owner[unknown]]); });
-  begin[cell_count] = 0;  // the ghosts
-  operators::for_each_row(cells, [&](std::int64_t cell) { kept[cell] = begin[cell] > 0 ? 1 : 0; });
-  const std::int32_t count = mesh::sum_before(std::span(begin)), kept_cells = mesh::sum_before(std::span(kept));
-
-  CellTransferTables tables;
-  tables.coarse_size = coarse.unknowns;
-  tables.fine_size = fine.unknowns;
-  tables.coarse_nodes = columns;
-  tables.embedding = Vector<float>(embedding.size());
-  for (int i = 0; i < rows; ++i)
-    for (int j = 0; j < columns; ++j) tables.embedding[i * columns + j] = static_cast<float>(embedding(i, j));
-  tables.owned = Vector<std::int32_t>(count);
-  tables.node = Vector<std::uint8_t>(count);
-  tables.coarse = Vector<std::int32_t>(std::int64_t{kept_cells} * columns);
-  tables.owned_begin = Vector<std::int32_t>(kept_cells + std::int64_t{1});
-  tables.owned_begin[kept_cells] = count;
-#pragma omp parallel for schedule(static)
-  for (std::int32_t cell = 0; cell < cells; ++cell) {
-    if (kept[cell] == kept[cell + 1]) continue;
-    std::int32_t to = tables.owned_begin[kept[cell]] = begin[cell];
-    for_unknowns(cell, [&](int i, std::int32_t unknown) {
-      if (owner[unknown] != cell) return;
-      tables.owned[to] = unknown;
-      tables.node[to++] = static_cast<std::uint8_t>(i);
-    });
-    coarse.for_nodes(cell, [&](int j, std::int32_t unknown) {
-      tables.coarse[std::int64_t{kept[cell]} * columns + j] = std::max(unknown, -1);
-    });
-  }
-  return tables;
+std::vector<float> row_major(const Eigen::MatrixXd& matrix) {
+  std::vector<float> numbers;
+  for (Eigen::Index i = 0; i < matrix.rows(); ++i)
+    for (Eigen::Index j = 0; j < matrix.cols(); ++j) numbers.push_back(static_cast<float>(matrix(i, j)));
+  return numbers;
 }
 
 /// For each lattice node the vertex, edge, face or interior of the cell in whose inside it is: the cell's barycentric
@@ -179,10 +136,8 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, c
   }
   number_unknowns(constrained, form);
   if (!of.alone()) coarse->subdomain.emplace(operators::subdomain_of(form, *coarse->shared));
-  const Eigen::MatrixXd embedding = space.basis().values(of_fine.basis().nodes());
-  coarse->transfer = make_tables(
-      fine, form, embedding, [&](std::int32_t cell, std::int32_t* to) { std::ranges::copy(of_fine.dofs(cell), to); },
-      ghosts);
+  coarse->transfer = {form.cells(), nodes_of(fine), nodes_of(form),
+                      row_major(space.basis().values(of_fine.basis().nodes())), ghosts};
   return coarse;
 }
 
@@ -382,10 +337,6 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
         }
         corner_of.emplace_back(child, corner);
       }
-  const auto fine_dofs = [&](std::int32_t cell, std::int32_t* to) {
-    for (const auto& [child, corner] : corner_of) *to++ = fine.space->dofs(joined.cell(cell, child))[corner];
-  };
-
   std::vector<char> constrained(static_cast<std::size_t>(form.space->dof_count()), 0);
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < cells; ++cell) {
@@ -401,7 +352,14 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
     }
   }
   number_unknowns(constrained, form);
-  coarse->transfer = make_tables(fine, form, embedding, fine_dofs);
+  const auto write = [&of_fine = *fine.space, joined, corner_of](std::int32_t cell, std::int32_t* to) {
+    for (const auto& [child, corner] : corner_of) *to++ = of_fine.dofs(joined.cell(cell, child))[corner];
+  };
+  coarse->transfer = {cells,
+                      {fine.unknowns, static_cast<int>(embedding.rows()), fine.unknown_of_dof, nullptr, {}, write},
+                      nodes_of(form),
+                      row_major(embedding),
+                      {}};
   return coarse;
 }
 

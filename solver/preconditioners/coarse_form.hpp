@@ -9,7 +9,7 @@
 #include "operators/distributed/maps/shared_dofs.hpp"
 #include "operators/distributed/messages/communicator.hpp"
 #include "operators/forms/bilinear_form.hpp"
-#include "operators/transfers/transfer.hpp"
+#include "operators/transfers/cell_transfer.hpp"
 
 namespace femcg::solver {
 
@@ -29,7 +29,7 @@ struct CoarseForm {
   operators::BilinearForm form;
   std::unique_ptr<const operators::SharedDofs> shared;  ///< of several processes, as the subdomain
   std::optional<const operators::FormSubdomain> subdomain;
-  operators::CellTransferTables transfer;  ///< unknowns in the natural order of both forms; no fine ghosts
+  operators::CellEmbedding transfer;  ///< refers to this form and to the one before
 };
 
 /// The same problem in a lower degree on the same cells, curved ones included. A node is constrained where those of

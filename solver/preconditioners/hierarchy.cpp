@@ -28,7 +28,7 @@
 namespace femcg::solver {
 
 using operators::BilinearForm;
-using operators::CellTransferTables;
+using operators::CellEmbedding;
 using operators::CsrMatrix;
 using operators::Device;
 using operators::FormSubdomain;
@@ -38,31 +38,17 @@ using operators::Vector;
 
 namespace {
 
-/// places[u]: where an operator's vectors have unknown u of the form; empty where that is u. `map`: of one process
-/// null.
+/// Of an operator; `map`: of several processes.
 template <std::floating_point T>
-std::vector<std::int32_t> places_of(const Operator<T>& a, const operators::IndexMap* map = nullptr) {
-  const Vector<std::int32_t> order = operators::copied(a.ordering(), Device::host);
-  if (order.size() == 0 && map == nullptr) return {};
-  std::vector<std::int32_t> places(static_cast<std::size_t>(a.size()));
-  operators::for_each_row(a.size(), [&](std::int64_t i) {
-    const std::int64_t natural = order.size() > 0 ? order[i] : i;
-    places[map != nullptr ? map->unknowns[natural] : natural] = static_cast<std::int32_t>(i);
-  });
-  return places;
-}
-
-void renumber(const std::vector<std::int32_t>& places, std::span<std::int32_t> unknowns) {
-  if (places.empty()) return;
-  operators::for_each_row(std::ssize(unknowns), [&](std::int64_t i) {
-    if (unknowns[i] >= 0) unknowns[i] = places[unknowns[i]];
-  });
+operators::LevelOrdering ordering_of(const Operator<T>& a, const operators::IndexMap* map = nullptr) {
+  if (map == nullptr) return {&a.ordering()};
+  return {&a.ordering(), map->unknowns};
 }
 
 /// A matrix with rows and columns in the order of two operators.
 template <std::floating_point T>
 RectangularMatrix renumbered(RectangularMatrix p, const Operator<T>& rows, const Operator<T>& columns) {
-  renumber(places_of(columns), p.column.span());
+  renumber(ordering_of(columns), p.column.span());
   const Vector<std::int32_t> order = operators::copied(rows.ordering(), Device::host);
   if (order.size() == 0) return p;
   RectangularMatrix result;
@@ -315,8 +301,13 @@ class HierarchyMaker {
     if (given != nullptr) return add(describe(*of.form), "", given, nullptr, blocks_of(of), of.map());
     const bool stored = of.form->space->degree() == 1 && !of.form->space->mesh().box;
     const std::string name = of.form->space->degree() > 1 ? choice_.fine : stored ? choice_.coarse : "matrix-free";
-    add(describe(*of.form), name, nullptr, of.subdomain != nullptr ? joined(*of.subdomain, name) : made(*of.form, name),
-        blocks_of(of), of.map());
+    add(describe(*of.form), name, nullptr, operator_of(of, name), blocks_of(of), of.map());
+  }
+  std::unique_ptr<Operator<T>> operator_of(const LevelForm& of, const std::string& name) const {
+    std::unique_ptr<Operator<T>> a;
+    if (hierarchy_.levels.empty() && name == "matrix-free" && finest_.make_matrix_free) a = finest_.make_matrix_free();
+    if (a != nullptr) return a;
+    return of.subdomain != nullptr ? joined(*of.subdomain, name) : made(*of.form, name);
   }
   std::unique_ptr<Operator<T>> made(const BilinearForm& form, const std::string& name) const {
     operators::Ingredients<T> from;
@@ -362,7 +353,7 @@ class HierarchyMaker {
     if (of_blocks == 0) {
       level.largest = largest_eigenvalue(*level.a, level.inverse_diagonal, lanczos_steps);
     } else {
-      renumber(places_of(*level.a, map), blocks.unknowns);
+      renumber(ordering_of(*level.a, map), blocks.unknowns);
       const operators::InverseDiagonal all =
           std::exchange(level.inverse_diagonal, without(level.inverse_diagonal, blocks.unknowns));
       level.blocks = operators::make_local_solves<T>(std::move(blocks), device_);
@@ -388,11 +379,10 @@ class HierarchyMaker {
     for (std::size_t l = 0; l < transfers_.size(); ++l) {
       Level<T>& fine = hierarchy_.levels[l];
       const Operator<T>& coarse = *hierarchy_.levels[l + 1].a;
-      if (auto* tables = std::get_if<CellTransferTables>(&transfers_[l])) {
+      if (const auto* embedding = std::get_if<CellEmbedding>(&transfers_[l])) {
         const operators::IndexMap *of_fine = forms_[l].map(), *of_coarse = forms_[l + 1].map();
-        renumber(places_of(coarse, of_coarse), tables->coarse.span());
-        renumber(places_of(*fine.a, of_fine), tables->owned.span());
-        fine.transfer = operators::make_cell_transfer<T>(std::move(*tables), device_);
+        fine.transfer = operators::make_cell_transfer<T>(*embedding, ordering_of(*fine.a, of_fine),
+                                                         ordering_of(coarse, of_coarse), device_);
         if (of_fine != nullptr)
           fine.transfer = operators::make_distributed_transfer<T>(*of_.processes, *of_fine, *of_coarse,
                                                                   std::move(fine.transfer), device_);
@@ -409,7 +399,7 @@ class HierarchyMaker {
     do_on_all(*of_.processes, [&] {
       if (!of_.processes->is_first()) return;
       RectangularMatrix& p = std::get<RectangularMatrix>(transfers_[last]);
-      renumber(places_of(*hierarchy_.levels[last + 1].a), p.column.span());
+      renumber(ordering_of(*hierarchy_.levels[last + 1].a), p.column.span());
       on_first = operators::make_matrix_transfer<T>(p, device_);
     });
     Level<T>& fine = hierarchy_.levels[last];
@@ -424,7 +414,7 @@ class HierarchyMaker {
   Hierarchy<T> hierarchy_;
   std::vector<LevelForm> forms_;
   std::vector<std::int32_t> bad_cells_;
-  std::vector<std::variant<CellTransferTables, RectangularMatrix>> transfers_;
+  std::vector<std::variant<CellEmbedding, RectangularMatrix>> transfers_;
 };
 
 }  // namespace

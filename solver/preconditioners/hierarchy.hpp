@@ -48,10 +48,12 @@ struct HierarchyChoice {
   std::int32_t coarsest = 600;       ///< the most unknowns of the level that is solved directly
 };
 
-/// The finest level, as far as it is at hand.
+/// The finest level, as far as it is at hand. Collective.
 template <std::floating_point T>
 struct FinestLevel {
   const operators::Operator<T>* a = nullptr;  ///< its operator; null: one is made
+  /// An operator matrix-free, made in less time than another; none, or null from it: one is made.
+  std::function<std::unique_ptr<operators::Operator<T>>()> make_matrix_free = {};
   /// The diagonal of A in the ordering of its operator; none: that computes it.
   std::function<operators::Vector<T>(const operators::Operator<T>&)> diagonal = {};
 };

@@ -11,6 +11,7 @@
 
 #include "operators/backend/permutation.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/catalogue.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"
@@ -130,6 +131,9 @@ class Multigrid final : public Preconditioner<T> {
   void make(const Operator<T>& a, const PreconditionerInput<T>& input, const HierarchyChoice& choice) {
     FinestLevel<S> finest;
     if constexpr (std::is_same_v<T, S>) finest.a = &a;
+    if constexpr (std::is_same_v<S, float> && !std::is_same_v<T, S>)
+      if (const auto* with = dynamic_cast<const operators::WithSinglePrecision*>(&a))
+        finest.make_matrix_free = [with] { return with->in_single_precision(); };
     std::optional<Vector<std::int32_t>> places;
     if (input.diagonal != nullptr)
       finest.diagonal = [&](const Operator<S>& level) {
@@ -159,11 +163,12 @@ class Multigrid final : public Preconditioner<T> {
 
 std::span<const OptionDescription> multigrid_options() { return choices; }
 
-std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_t nonzeros, Device device) {
+std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_t nonzeros, Device device,
+                                std::string_view of_cg) {
   constexpr double of_entry = 8;      // of a matrix in compressed rows: value and column
   constexpr double complexity = 1.6;  // of aggregates and their transfers
   if (form == nullptr) return static_cast<std::int64_t>(complexity * of_entry * static_cast<double>(nonzeros));
-  const double of_unknown = 5 * sizeof(float) + (device == Device::cuda ? 9 : 5);  // vectors, D^-1; of a transfer
+  const double of_unknown = 5 * sizeof(float) + (device == Device::cuda ? 6 : 5);  // vectors, D^-1; of a transfer
   const double of_coarse_node = 12;                                                // of a cell, in a transfer
   const mesh::CellShape shape = form->space->mesh().shape;
   const double unknowns = form->unknowns, cells = form->cells();
@@ -185,6 +190,9 @@ std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_
   bytes += part_of_unknowns() * (has_boxes ? 8.0 / 7 * (of_operator + of_unknown * unknowns)
                                            : unknowns * (of_unknown + complexity * of_entry * row_length));
   bytes += of_entry * 300 * 300;  // the inverse
+  if (device == Device::cuda && of_cg == "matrix-free" && (form->space->degree() > 1 || has_boxes))
+    for (const operators::StoredArray& array : estimate.arrays)
+      if (array.name == "places of dofs") bytes -= static_cast<double>(array.bytes);  // CG's operator has them
   return static_cast<std::int64_t>(bytes);
 }
 

@@ -19,6 +19,7 @@ std::span<const operators::OptionDescription> multigrid_options();
 
 /// PreconditionerDescription::bytes_of_levels. Spaces of degree q have about (q / p)^d times the unknowns of that of
 /// degree p.
-std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device);
+std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device,
+                                std::string_view of_cg);
 
 }  // namespace femcg::solver

@@ -36,10 +36,10 @@ struct PreconditionerDescription {
   Make<float>* make_single;
   double iterations = 0;  ///< of CG that are expected to a solution; 0: they grow with the problem
   bool by_hypre = false;  ///< works in builds with hypre, on the host and in one process
-  /// About how many bytes its levels take on a device, of a form, or of a matrix of so many entries where the form is
-  /// null; null where it has none.
-  std::int64_t (*bytes_of_levels)(const operators::BilinearForm* form, std::int64_t nonzeros,
-                                  operators::Device device) = nullptr;
+  /// About how many bytes its levels take on a device beside CG's operator, of a form, or of a matrix of so many
+  /// entries where the form is null; null where it has none.
+  std::int64_t (*bytes_of_levels)(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device,
+                                  std::string_view of_cg) = nullptr;
 };
 
 std::span<const PreconditionerDescription> preconditioners();

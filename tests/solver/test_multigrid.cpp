@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "operators/capabilities.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/preconditioners/aggregation.hpp"
 #include "solver/preconditioners/bad_cells.hpp"
@@ -85,15 +86,10 @@ Eigen::MatrixXd restriction(const Transfer<double>& transfer, std::int32_t fine,
   return r;
 }
 
-CellTransferTables copy_of(const CellTransferTables& of) {
-  return {of.coarse_size,
-          of.fine_size,
-          of.coarse_nodes,
-          copied(of.embedding, Device::host),
-          copied(of.coarse, Device::host),
-          copied(of.owned_begin, Device::host),
-          copied(of.owned, Device::host),
-          copied(of.node, Device::host)};
+/// Between the natural orderings.
+std::unique_ptr<Transfer<double>> transfer_to(const CoarseForm& coarse) {
+  const Vector<std::int32_t> natural;
+  return make_cell_transfer<double>(coarse.transfer, {&natural}, {&natural}, tests::device());
 }
 
 double value_of_polynomial(const double* x, int dimension, int degree) {
@@ -154,7 +150,7 @@ TEST_CASE("a transfer between degrees is exact on polynomials of the lower one, 
       const int d = mesh::dimension(shape);
       const tests::SmallForm fine = tests::make_form(shape, high, cells_for(shape, 2), {.constrained = false});
       const auto coarse = lower_degree(fine.form, low);
-      const auto transfer = make_cell_transfer<double>(copy_of(coarse->transfer), tests::device());
+      const auto transfer = transfer_to(*coarse);
       const std::vector<double> to = fine.space->dof_points(), from = coarse->space->dof_points();
       Vector<double> e(coarse->form.unknowns), x(fine.form.unknowns);
       fill(x, 0.0);
@@ -178,7 +174,7 @@ TEST_CASE("the tables of a transfer are the same for any number of threads, and 
   std::vector<CellTransferTables> made;
   for (const int threads : {1, 2, 3, 8}) {
     const tests::Threads of(threads);
-    made.push_back(copy_of(lower_degree(fine.form, 1)->transfer));
+    made.push_back(transfer_tables(lower_degree(fine.form, 1)->transfer));
     const CellTransferTables &now = made.back(), &first = made.front();
     CHECK(std::ranges::equal(now.coarse.span(), first.coarse.span()));
     CHECK(std::ranges::equal(now.owned_begin.span(), first.owned_begin.span()));
@@ -199,7 +195,7 @@ TEST_CASE("the operator of a lower degree, or of a coarser box, is the Galerkin 
       tests::SmallForm fine = tests::make_form(shape, 3, cells_for(shape, 2), options);
       for (RobinFacet& facet : fine.form.robin) std::ranges::fill(facet.transfer, 2.5);
       const auto coarse = lower_degree(fine.form, 2);
-      const auto transfer = make_cell_transfer<double>(copy_of(coarse->transfer), tests::device());
+      const auto transfer = transfer_to(*coarse);
       const Eigen::MatrixXd p = prolongation(*transfer, fine.form.unknowns, coarse->form.unknowns);
       const Eigen::MatrixXd galerkin_product = p.transpose() * dense_matrix(fine.form) * p;
       CHECK((dense_matrix(coarse->form) - galerkin_product).norm() <= 1e-6 * galerkin_product.norm());
@@ -209,7 +205,7 @@ TEST_CASE("the operator of a lower degree, or of a coarser box, is the Galerkin 
       const auto box = coarser_box(first.form);
       REQUIRE((box != nullptr) == mesh::is_tensor(shape));
       if (box == nullptr) continue;
-      const auto halved = make_cell_transfer<double>(copy_of(box->transfer), tests::device());
+      const auto halved = transfer_to(*box);
       const Eigen::MatrixXd p_box = prolongation(*halved, first.form.unknowns, box->form.unknowns);
       const Eigen::MatrixXd of_box = p_box.transpose() * dense_matrix(first.form) * p_box;
       CHECK((dense_matrix(box->form) - of_box).norm() <= 1e-6 * of_box.norm());
@@ -340,6 +336,44 @@ TEST_CASE_TEMPLATE("a cycle is symmetric and positive definite, and near the inv
       }
 }
 
+TEST_CASE("an operator in single precision that shares tables has the same ordering, product and diagonal") {
+  const auto difference = [](const Operator<double>& a, const Vector<double>& y, const Operator<float>& of_single,
+                             const Vector<float>& z) {
+    const Vector<double> here = copied(from_ordering(a, y), Device::host);
+    const Vector<float> there = copied(from_ordering(of_single, z), Device::host);
+    double most = 0, largest = 0;
+    for (std::int64_t i = 0; i < here.size(); ++i) {
+      most = std::max(most, std::abs(here[i] - there[i]));
+      largest = std::max(largest, std::abs(here[i]));
+    }
+    return most / largest;
+  };
+  for (const CellShape shape : shapes)
+    for (int degree = 1; degree <= 4; ++degree)
+      for (const tests::FormOptions& options :
+           {tests::FormOptions{}, {.varying = false, .distort = 0}, {.varying = false}, {.robin = false}}) {
+        CAPTURE(mesh::name(shape));
+        CAPTURE(degree);
+        const tests::SmallForm small = tests::make_form(shape, degree, cells_for(shape, 5), options);
+        std::unique_ptr<Operator<float>> single;
+        const ElementMatrices matrices = assemble_element_matrices(small.form);
+        const auto a = find_operator("matrix-free")->make<double>(tests::ingredients<double>(small.form, matrices), {});
+        if (const auto* with = dynamic_cast<const WithSinglePrecision*>(a.get())) single = with->in_single_precision();
+        REQUIRE((single != nullptr) == (tests::device() == Device::cuda));
+        if (single == nullptr) continue;
+        CHECK(std::ranges::equal(copied(a->ordering(), Device::host).span(),
+                                 copied(single->ordering(), Device::host).span()));
+        Vector<double> y = tests::on_device(tests::poisoned<double>(a->size()));
+        Vector<float> z = tests::on_device(tests::poisoned<float>(a->size()));
+        a->apply(tests::on_device(tests::random_vector<double>(a->size(), 3)), y);
+        single->apply(tests::on_device(tests::random_vector<float>(a->size(), 3)), z);
+        CHECK(difference(*a, y, *single, z) < 2e-6);
+        a->diagonal(y);
+        single->diagonal(z);
+        CHECK(difference(*a, y, *single, z) < 1e-6);
+      }
+}
+
 TEST_CASE("iterations stay few for every shape, degree, coefficient and condition") {
   struct Kind {
     const char* name;
@@ -431,14 +465,17 @@ TEST_CASE("the memory of levels is foreseen within a third") {
       const int across = mesh::dimension(shape) == 2 ? 200 / degree : 24 / degree + 6;
       const tests::SmallForm small = tests::make_form(shape, degree, cells_for(shape, across));
       const ElementMatrices matrices = assemble_element_matrices(small.form);
-      const auto a = find_operator("csr")->make<double>(tests::ingredients<double>(small.form, matrices), {});
-      const auto m = make_preconditioner<double>("multigrid", *a, {}, {nullptr, &small.form});
-      double bytes = 0;
-      for (const LevelSummary& level : m->levels()) bytes += static_cast<double>(level.bytes);
-      const auto foreseen =
-          static_cast<double>(find_preconditioner("multigrid")->bytes_of_levels(&small.form, 0, tests::device()));
-      CHECK(foreseen > 0.67 * bytes);
-      CHECK(foreseen < 1.5 * bytes + 2e5);
+      for (const char* name : {"csr", "matrix-free"}) {
+        CAPTURE(name);
+        const auto a = find_operator(name)->make<double>(tests::ingredients<double>(small.form, matrices), {});
+        const auto m = make_preconditioner<double>("multigrid", *a, {}, {nullptr, &small.form});
+        double bytes = 0;
+        for (const LevelSummary& level : m->levels()) bytes += static_cast<double>(level.bytes);
+        const auto foreseen = static_cast<double>(
+            find_preconditioner("multigrid")->bytes_of_levels(&small.form, 0, tests::device(), name));
+        CHECK(foreseen > 0.67 * bytes);
+        CHECK(foreseen < 1.5 * bytes + 2e5);
+      }
     }
 }
 

@@ -24,7 +24,12 @@ struct Patches {
 class CellPatchesOnGpu {
  public:
   explicit CellPatchesOnGpu(const CellPatches& from)
-      : patches_(copied(from.patches, Device::cuda)),
+      : unknown_count_(from.unknown_count),
+        most_unknowns_(from.most_unknowns),
+        most_cells_(from.most_cells()),
+        layout_(from.layout),
+        unknown_at_(copied(from.unknown_at, Device::cuda)),
+        patches_(copied(from.patches, Device::cuda)),
         shared_(copied(from.shared, Device::cuda)),
         local_indices_(copied(from.local_indices, Device::cuda)),
         colours_(copied(from.colours, Device::cuda)),
@@ -38,6 +43,11 @@ class CellPatchesOnGpu {
     return {patches_.data(),           shared_.data(),       local_indices_.data(), colours_.data(), interface_.data(),
             interface_offsets_.data(), contributions_.data()};
   }
+  std::int32_t unknown_count() const { return unknown_count_; }
+  std::int32_t most_unknowns() const { return most_unknowns_; }
+  int most_cells() const { return most_cells_; }
+  CellLayout layout() const { return layout_; }
+  const Vector<std::int32_t>& unknown_at() const { return unknown_at_; }
   std::int64_t patches() const { return patches_.size(); }
   std::int64_t interface() const { return interface_.size(); }
   std::int64_t contributions() const { return contributions_.size(); }
@@ -59,6 +69,10 @@ class CellPatchesOnGpu {
   std::int64_t gather_bytes() const { return interface_offsets_.bytes() + contributions_.bytes(); }
 
  private:
+  std::int32_t unknown_count_, most_unknowns_;
+  int most_cells_;
+  CellLayout layout_;
+  Vector<std::int32_t> unknown_at_;
   Vector<CellPatch> patches_;
   Vector<std::int32_t> shared_;
   Vector<std::uint16_t> local_indices_;

@@ -30,6 +30,8 @@
 #include <cuda_pipeline_primitives.h>
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "operators/backend/cuda/product.cuh"
 #include "operators/cellwise/cell_loops/cell_patches.cuh"
@@ -231,17 +233,7 @@ class PatchProduct {
  public:
   /// `scratch`: numbers of shared memory that the cells' work needs besides x and y.
   PatchProduct(const CellPatches& patches, ConflictResolution resolution, std::int64_t scratch = 0)
-      : patches_(patches),
-        resolution_(resolution),
-        room_((patches.most_unknowns + 1 + 3) / 4 * 4),
-        scratch_(scratch),
-        shared_bytes_((2 * room_ + scratch + 3) / 4 * 4 * static_cast<std::int64_t>(sizeof(T))),  // of a block
-        blocks_(prepare_patch_kernel(patch_kernel<T, Cells>, Cells::threads, shared_bytes_)),
-        interface_blocks_(std::min((patches.interface.size() + interface_threads - 1) / interface_threads,
-                                   // More than are resident: some that come as others go are faster.
-                                   2 * resident_blocks(clear_interface_kernel<T>, interface_threads))),
-        contributions_(resolution == ConflictResolution::gather ? patches.contributions.size() : 0, Device::cuda),
-        parts_(blocks_) {
+      : PatchProduct(std::make_shared<const CellPatchesOnGpu>(patches), resolution, scratch) {
     if (resolution != ConflictResolution::coloured) return;
     Vector<std::int32_t> coloured(patches.patches.size());
     std::copy(patches.colouring.parts.begin(), patches.colouring.parts.end(), coloured.data());
@@ -250,29 +242,43 @@ class PatchProduct {
     earlier_ = copied(patches.earlier, Device::cuda);
     done_ = zeros_on_gpu<unsigned>(patches.patches.size() + 2);
   }
+  /// Of patches that are another product's, too; without colours.
+  PatchProduct(std::shared_ptr<const CellPatchesOnGpu> patches, ConflictResolution resolution, std::int64_t scratch)
+      : patches_(std::move(patches)),
+        resolution_(resolution),
+        room_((patches_->most_unknowns() + 1 + 3) / 4 * 4),
+        scratch_(scratch),
+        shared_bytes_((2 * room_ + scratch + 3) / 4 * 4 * static_cast<std::int64_t>(sizeof(T))),  // of a block
+        blocks_(prepare_patch_kernel(patch_kernel<T, Cells>, Cells::threads, shared_bytes_)),
+        interface_blocks_(std::min((patches_->interface() + interface_threads - 1) / interface_threads,
+                                   // More than are resident: some that come as others go are faster.
+                                   2 * resident_blocks(clear_interface_kernel<T>, interface_threads))),
+        contributions_(resolution == ConflictResolution::gather ? patches_->contributions() : 0, Device::cuda),
+        parts_(blocks_) {}
 
-  const CellPatchesOnGpu& patches() const { return patches_; }
+  const CellPatchesOnGpu& patches() const { return *patches_; }
+  const std::shared_ptr<const CellPatchesOnGpu>& shared_patches() const { return patches_; }
   ConflictResolution resolution() const { return resolution_; }
   /// Numbers of shared memory for a patch's part of a vector, and for the cells' work.
   std::int64_t room() const { return room_; }
   std::int64_t scratch() const { return scratch_; }
   /// Held for the patches besides the cells' own data.
-  std::int64_t bytes() const {
-    return patches_.bytes() + patches_.gather_bytes() + contributions_.bytes() + order_bytes();
-  }
+  std::int64_t bytes() const { return patches_->bytes() + patches_->gather_bytes() + own_bytes(); }
+  /// Without the patches.
+  std::int64_t own_bytes() const { return contributions_.bytes() + order_bytes(); }
   /// The least that a product moves besides the cells' own data: lists, x and y, and what the interface costs.
   std::int64_t moved_bytes(std::int64_t unknowns) const {
     const std::int64_t number = sizeof(T);
     const std::int64_t interface = resolution_ == ConflictResolution::gather
-                                       ? patches_.gather_bytes() + 2 * contributions_.bytes()
-                                       : patches_.interface() * number;
-    return patches_.bytes() + order_bytes() + 2 * unknowns * number + interface;
+                                       ? patches_->gather_bytes() + 2 * contributions_.bytes()
+                                       : patches_->interface() * number;
+    return patches_->bytes() + order_bytes() + 2 * unknowns * number + interface;
   }
 
   void operator()(const Cells& cells, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
-    PatchWork<T> work{patches_.pointers(),
+    PatchWork<T> work{patches_->pointers(),
                       order(),
-                      patches_.patches(),
+                      patches_->patches(),
                       resolution_,
                       static_cast<int>(room_),
                       x.data(),
@@ -281,7 +287,7 @@ class PatchProduct {
                       energy != nullptr ? energy->data() : nullptr,
                       parts_.parts()};
     if (resolution_ != ConflictResolution::gather)
-      launch_early(clear_interface_kernel<T>, interface_blocks_, interface_threads, 0, work.all, patches_.interface(),
+      launch_early(clear_interface_kernel<T>, interface_blocks_, interface_threads, 0, work.all, patches_->interface(),
                    y.data());
     const std::int64_t blocks = std::min(work.count, blocks_);
     if (resolution_ == ConflictResolution::coloured)
@@ -291,7 +297,7 @@ class PatchProduct {
       launch_early(patch_kernel<T, Cells>, blocks, Cells::threads, static_cast<std::size_t>(shared_bytes_), work,
                    cells);
     if (resolution_ == ConflictResolution::gather)
-      launch_early(gather_interface_kernel<T>, interface_blocks_, interface_threads, 0, work.all, patches_.interface(),
+      launch_early(gather_interface_kernel<T>, interface_blocks_, interface_threads, 0, work.all, patches_->interface(),
                    contributions_.data(), y.data());
   }
 
@@ -304,11 +310,11 @@ class PatchProduct {
   PatchOrder order() const {
     if (resolution_ != ConflictResolution::coloured) return {};
     unsigned* done = done_.data();
-    return {coloured_.data(),          earlier_offsets_.data(),      earlier_.data(), done,
-            done + patches_.patches(), done + patches_.patches() + 1};
+    return {coloured_.data(),           earlier_offsets_.data(),       earlier_.data(), done,
+            done + patches_->patches(), done + patches_->patches() + 1};
   }
 
-  CellPatchesOnGpu patches_;
+  std::shared_ptr<const CellPatchesOnGpu> patches_;
   ConflictResolution resolution_;
   std::int64_t room_, scratch_, shared_bytes_, blocks_, interface_blocks_;
   mutable Vector<T> contributions_;

@@ -14,18 +14,23 @@
 
 namespace femcg::operators {
 
+template <std::floating_point T>
+std::unique_ptr<Operator<T>> make_matrix_free_cuda(const MatrixFreeInputs& inputs) {
+  if (!mesh::is_tensor(inputs.form->space->mesh().shape)) return make_matrix_free_simplices<T>(inputs);
+  return inputs.dimension == 2 ? make_matrix_free_quadrilaterals<T>(inputs) : make_matrix_free_hexahedra<T>(inputs);
+}
+
 namespace {
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& given) {
-  const MatrixFreeInputs inputs =
-      matrix_free_inputs(*from.form, chosen_matrix_free(*from.form, Device::cuda, given), sizeof(T));
-  if (!mesh::is_tensor(from.form->space->mesh().shape)) return make_matrix_free_simplices<T>(inputs);
-  return inputs.factors.dimension == 2 ? make_matrix_free_quadrilaterals<T>(inputs)
-                                       : make_matrix_free_hexahedra<T>(inputs);
+  return make_matrix_free_cuda<T>(
+      matrix_free_inputs(*from.form, chosen_matrix_free(*from.form, Device::cuda, given), sizeof(T)));
 }
 
 }  // namespace
+
+template std::unique_ptr<Operator<float>> make_matrix_free_cuda(const MatrixFreeInputs&);
 
 Makers matrix_free_on_gpu() { return {make<double>, make<float>}; }
 

@@ -309,6 +309,7 @@ MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeCh
                                     std::int64_t value_bytes) {
   MatrixFreeInputs inputs;
   inputs.degree = form.space->degree();
+  inputs.dimension = form.space->mesh().dimension();
   inputs.form = &form;
   inputs.factors = factor_inputs(form, Device::cuda);
   inputs.geometry = choose_geometry(form, inputs.factors.diffusion_per_point == 0,
@@ -322,7 +323,11 @@ MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeCh
     options.wave = mixed_wave(form.dofs_per_cell());
   }
   inputs.patches = make_cell_patches(form, options);
-  if (inputs.geometry == CellGeometry::mixed) inputs.groups = number_groups(inputs.patches, affine, options.wave);
+  if (inputs.geometry == CellGeometry::mixed) {
+    inputs.groups = number_groups(inputs.patches, affine, options.wave);
+    inputs.affine_slots = inputs.groups.affine_cells.size();
+    inputs.other_slots = inputs.groups.other_cells.size();
+  }
   if (const auto classes = classes_of_cells(inputs, choice.dedup)) store_once(inputs, *classes);
   const mesh::CellShape shape = form.space->mesh().shape;
   if (shape == mesh::CellShape::quadrilateral || shape == mesh::CellShape::hexahedron)

@@ -3,6 +3,9 @@
 // What matrix-free on a GPU is whatever its cells are: their data, the operator.
 
 #include <algorithm>
+#include <memory>
+#include <type_traits>
+#include <variant>
 
 #include "operators/backend/permutation.hpp"
 #include "operators/cellwise/matrix_free/cells/matrix_free_cuda.hpp"
@@ -19,7 +22,35 @@ namespace femcg::operators {
 template <class T>
 struct CellData {
   explicit CellData(const MatrixFreeInputs& inputs, const std::vector<double>& tables = {},
-                    const std::vector<double>& affine_tables = {}) {
+                    const std::vector<double>& affine_tables = {})
+      : gradients(on_gpu<T>(tables)), affine_gradients(on_gpu<T>(affine_tables)) {
+    if (inputs.from != nullptr)
+      round(*inputs.from->cells);
+    else
+      compute(inputs);
+  }
+  std::int64_t bytes() const {
+    return factors.bytes() + affine_factors.bytes() + classes.bytes() + group_numbers.bytes() + gradients.bytes() +
+           affine_gradients.bytes();
+  }
+  /// Null where each slot has numbers of its own.
+  const std::uint16_t* class_of_slot() const { return classes.size() > 0 ? classes.data() : nullptr; }
+
+  Vector<T> factors, gradients;
+  Vector<T> affine_factors, affine_gradients;  ///< of mixed cells, those that are affine
+  Vector<std::uint16_t> classes;
+  Vector<std::int32_t> group_numbers;  ///< of mixed cells (MatrixFreeInputs)
+
+ private:
+  void round(const CellData<double>& from) {
+    factors = Vector<T>(from.factors.size(), Device::cuda);
+    affine_factors = Vector<T>(from.affine_factors.size(), Device::cuda);
+    cuda_gather_rounded(from.factors, {}, factors);
+    cuda_gather_rounded(from.affine_factors, {}, affine_factors);
+    classes = copied(from.classes, Device::cuda);
+    group_numbers = copied(from.group_numbers, Device::cuda);
+  }
+  void compute(const MatrixFreeInputs& inputs) {
     const Vector<std::int32_t> cell_of_slot =
         copied(inputs.stored_once() ? inputs.cell_of_class : inputs.patches.cell_of_slot, Device::cuda);
     if (inputs.stored_once()) classes = copied(inputs.class_of_slot, Device::cuda);
@@ -36,23 +67,8 @@ struct CellData {
                                          : factors_of(inputs.factors, inputs.groups.other_cells);
       affine_factors = factors_of(inputs.factors.at_first_point(), inputs.groups.affine_cells);
     }
-    gradients = on_gpu<T>(tables);
-    affine_gradients = on_gpu<T>(affine_tables);
     synchronize(Device::cuda);  // cell_of_slot goes
   }
-  std::int64_t bytes() const {
-    return factors.bytes() + affine_factors.bytes() + classes.bytes() + group_numbers.bytes() + gradients.bytes() +
-           affine_gradients.bytes();
-  }
-  /// Null where each slot has numbers of its own.
-  const std::uint16_t* class_of_slot() const { return classes.size() > 0 ? classes.data() : nullptr; }
-
-  Vector<T> factors, gradients;
-  Vector<T> affine_factors, affine_gradients;  ///< of mixed cells, those that are affine
-  Vector<std::uint16_t> classes;
-  Vector<std::int32_t> group_numbers;  ///< of mixed cells (MatrixFreeInputs)
-
- private:
   static Vector<T> factors_of(const FactorInputs& from, const Vector<std::int32_t>& cells) {
     const Vector<std::int32_t> there = copied(cells, Device::cuda);
     Vector<T> factors = cuda_cell_factors<T>(from, there, CellLayout::interleaved);
@@ -63,8 +79,8 @@ struct CellData {
     constexpr int threads = 128;
     const Vector<T> whole = cuda_cell_factors<T>(inputs.factors.at_first_point(), cell_of_slot, inputs.patches.layout);
     const std::int64_t slots = cell_of_slot.size();
-    Vector<T> words(slots * inputs.factors.dimension, Device::cuda);
-    cuda::launch(inputs.factors.dimension == 2 ? cuda::diagonals_kernel<T, 2> : cuda::diagonals_kernel<T, 3>,
+    Vector<T> words(slots * inputs.dimension, Device::cuda);
+    cuda::launch(inputs.dimension == 2 ? cuda::diagonals_kernel<T, 2> : cuda::diagonals_kernel<T, 3>,
                  (slots + threads - 1) / threads, threads, 0, whole.data(), slots,
                  inputs.patches.layout == CellLayout::interleaved, words.data());
     synchronize(Device::cuda);  // `whole` goes
@@ -72,7 +88,7 @@ struct CellData {
   }
   static Vector<T> pairs(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
     constexpr int threads = 128;
-    const int d = inputs.factors.dimension, dofs = inputs.patches.dofs;
+    const int d = inputs.dimension, dofs = inputs.patches.dofs;
     const auto kernel = dofs == 3   ? cuda::pairs_kernel<T, 2, 3>
                         : dofs == 6 ? cuda::pairs_kernel<T, 2, 6>
                         : dofs == 8 ? cuda::pairs_kernel<T, 3, 8>
@@ -118,41 +134,46 @@ inline const char* name(CellGeometry geometry) {
 }
 
 template <std::floating_point T, class Cells>
-class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
+class MatrixFreeOnGpu final
+    : public Operator<T>,
+      public WithPersistentCg<T>,
+      public std::conditional_t<std::is_same_v<T, double>, WithSinglePrecision, std::monostate> {
  public:
   /// `cells` point to the data.
   MatrixFreeOnGpu(const MatrixFreeInputs& inputs, CellData<T> data, const Cells& cells, std::int64_t scratch,
                   std::int64_t operations)
-      : Operator<T>(inputs.patches.unknown_count, Device::cuda),
-        form_(inputs.form),
-        unknown_at_(copied(inputs.patches.unknown_at, Device::cuda)),
-        cells_count_(inputs.factors.cells),
-        dofs_(inputs.patches.dofs),
-        geometry_(inputs.geometry),
-        interleaved_(inputs.patches.layout == CellLayout::interleaved),
-        operations_(operations),
-        data_(std::move(data)),
-        cells_(cells),
-        chosen_{{"geometry", name(inputs.geometry)},
-                {"dedup", inputs.stored_once() ? "on" : "off"},
-                {"patch", std::to_string(inputs.patches.most_cells())}},
-        product_(inputs.patches, ConflictResolution::gather, scratch),
-        robin_(inputs.robin) {
-    if (const std::int64_t mixed = inputs.groups.affine_cells.size() + inputs.groups.other_cells.size(); mixed > 0)
-      chosen_["affine"] = std::to_string(100 * inputs.groups.affine_cells.size() / mixed) + "%";
-  }
+      : MatrixFreeOnGpu(inputs,
+                        inputs.from != nullptr ? inputs.from->patches
+                                               : std::make_shared<const cuda::CellPatchesOnGpu>(inputs.patches),
+                        std::move(data), cells, scratch, operations) {}
 
   void diagonal(Vector<T>& d) const override {
-    const DiagonalTables tables = diagonal_tables(*form_, geometry_);
+    const DiagonalTables tables = diagonal_tables(*of_.form, of_.geometry);
     const Vector<T> squares = on_gpu<T>(tables.squares), positions = on_gpu<T>(tables.positions);
-    cuda_matrix_free_diagonal<T>({form_->space->mesh().dimension(), geometry_, interleaved_, dofs_, tables.points,
+    const bool interleaved = product_.patches().layout() == CellLayout::interleaved;
+    cuda_matrix_free_diagonal<T>({of_.dimension, of_.geometry, interleaved, of_.form->dofs_per_cell(), tables.points,
                                   data_.factors.data(), data_.class_of_slot(), squares.data(), positions.data(),
                                   data_.affine_factors.data(), data_.group_numbers.data()},
                                  product_.patches(), product_.room(), d);
     robin_.add_diagonal(d);
   }
-  const Vector<std::int32_t>& ordering() const override { return unknown_at_; }
-  std::map<std::string, std::string> chosen() const override { return chosen_; }
+  const Vector<std::int32_t>& ordering() const override { return product_.patches().unknown_at(); }
+  std::map<std::string, std::string> chosen() const override {
+    std::map<std::string, std::string> chosen{{"geometry", name(of_.geometry)},
+                                              {"dedup", data_.classes.size() > 0 ? "on" : "off"},
+                                              {"patch", std::to_string(product_.patches().most_cells())}};
+    if (const std::int64_t mixed = of_.affine_slots + of_.other_slots; mixed > 0)
+      chosen["affine"] = std::to_string(100 * of_.affine_slots / mixed) + "%";
+    return chosen;
+  }
+  /// For double precision.
+  std::unique_ptr<Operator<float>> in_single_precision() const {
+    const MatrixFreeInDouble from{product_.shared_patches(), &data_, &robin_};
+    MatrixFreeInputs inputs;
+    static_cast<MatrixFreeTables&>(inputs) = of_;
+    inputs.from = &from;
+    return make_matrix_free_cuda<float>(inputs);
+  }
   /// Not with Robin terms, whose unknowns are those of several patches.
   std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
     return !robin_.empty() ? nullptr : cuda::make_persistent_patches(product_, cells_, this->size(), systems);
@@ -160,30 +181,39 @@ class MatrixFreeOnGpu final : public Operator<T>, public WithPersistentCg<T> {
 
   Footprint footprint() const override {
     Footprint footprint;
-    footprint.stored_bytes = data_.bytes() + product_.bytes() + robin_.stored_bytes();
+    const std::int64_t cells = of_.form->cells();
+    footprint.stored_bytes =
+        data_.bytes() + (takes_over_ ? product_.own_bytes() : product_.bytes()) + robin_.stored_bytes();
     footprint.moved_bytes = data_.bytes() + product_.moved_bytes(this->size()) + robin_.moved_bytes();
-    footprint.effective_bytes = footprint.stored_bytes + 3 * cells_count_ * dofs_ * std::int64_t{sizeof(T)};
-    footprint.flops = 2 * cells_count_ * operations_;
+    footprint.effective_bytes = data_.bytes() + product_.bytes() + robin_.stored_bytes() +
+                                3 * cells * of_.form->dofs_per_cell() * std::int64_t{sizeof(T)};
+    footprint.flops = 2 * cells * operations_;
     return footprint;
   }
 
  private:
+  MatrixFreeOnGpu(const MatrixFreeInputs& inputs, std::shared_ptr<const cuda::CellPatchesOnGpu> patches,
+                  CellData<T> data, const Cells& cells, std::int64_t scratch, std::int64_t operations)
+      : Operator<T>(patches->unknown_count(), Device::cuda),
+        of_(inputs),
+        takes_over_(inputs.from != nullptr),
+        operations_(operations),
+        data_(std::move(data)),
+        cells_(cells),
+        product_(std::move(patches), ConflictResolution::gather, scratch),
+        robin_(takes_over_ ? RobinOnGpu<T>(inputs.from->robin) : RobinOnGpu<T>(inputs.robin)) {}
+
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     robin_.begin(x);
     product_(cells_, x, y, energy);
     robin_.end(y, energy);
   }
 
-  const BilinearForm* form_;
-  Vector<std::int32_t> unknown_at_;
-  std::int64_t cells_count_;
-  int dofs_;
-  CellGeometry geometry_;
-  bool interleaved_;  ///< the layout of the cells' numbers
+  MatrixFreeTables of_;
+  bool takes_over_;  ///< the patches of an operator in double precision
   std::int64_t operations_;
   CellData<T> data_;
   Cells cells_;
-  std::map<std::string, std::string> chosen_;
   cuda::PatchProduct<T, Cells> product_;
   RobinOnGpu<T> robin_;
 };

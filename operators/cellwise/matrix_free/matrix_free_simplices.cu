@@ -53,10 +53,10 @@ std::unique_ptr<Operator<T>> make_mixed(const MatrixFreeInputs& inputs) {
   const Cells cells{{data.affine_gradients.data(), inputs.affine_tables, data.affine_factors.data(), nullptr},
                     others(),
                     data.group_numbers.data()};
-  const std::int64_t affine_count = inputs.groups.affine_cells.size(), other_count = inputs.groups.other_cells.size();
-  const std::int64_t operations = (affine_count * operations_of_cell<d, n>(inputs.affine_tables) +
-                                   other_count * (pairs ? 2 * pairs_of(n) : operations_of_cell<d, n>(inputs.tables))) /
-                                  std::max<std::int64_t>(affine_count + other_count, 1);
+  const std::int64_t operations =
+      (inputs.affine_slots * operations_of_cell<d, n>(inputs.affine_tables) +
+       inputs.other_slots * (pairs ? 2 * pairs_of(n) : operations_of_cell<d, n>(inputs.tables))) /
+      std::max<std::int64_t>(inputs.affine_slots + inputs.other_slots, 1);
   return std::make_unique<MatrixFreeOnGpu<T, Cells>>(inputs, std::move(data), cells, Cells::scratch_size, operations);
 }
 
@@ -81,7 +81,7 @@ std::unique_ptr<Operator<T>> make_simplex(const MatrixFreeInputs& inputs) {
 
 template <std::floating_point T>
 std::unique_ptr<Operator<T>> make_matrix_free_simplices(const MatrixFreeInputs& inputs) {
-  switch (inputs.degree + (inputs.factors.dimension == 2 ? 0 : 4)) {
+  switch (inputs.degree + (inputs.dimension == 2 ? 0 : 4)) {
     case 1:
       return make_simplex<T, 2, 3>(inputs);
     case 2:

@@ -75,17 +75,10 @@ struct MixedGroups {
   Vector<std::int32_t> numbers, affine_cells, other_cells;
 };
 
-/// Data of a matrix-free product on a GPU.
-struct MatrixFreeInputs {
-  int degree = 0;
+/// What a matrix-free product on a GPU takes of the form and the reference cell.
+struct MatrixFreeTables {
+  int degree = 0, dimension = 0;
   CellGeometry geometry = CellGeometry::stored;
-  CellPatches patches;
-  FactorInputs factors;
-  /// Congruence classes, where their data are stored once: a cell of each class, then -1 to a multiple of 32; and the
-  /// class of each slot's cell. On the host; else empty.
-  Vector<std::int32_t> cell_of_class;
-  Vector<std::uint16_t> class_of_slot;
-  MixedGroups groups;  ///< on the host
   /// Tables of tensor cells along a line: the basis at the Gauss points and its derivatives there (both points x
   /// nodes), the derivatives of the Lagrange polynomials on the Gauss points (points x points), the points and their
   /// weights.
@@ -96,12 +89,41 @@ struct MatrixFreeInputs {
   /// as `gradients`, the second as `affine_gradients`.
   std::vector<double> gradients, affine_gradients;
   int tables = 0, affine_tables = 0;
+  std::int64_t affine_slots = 0, other_slots = 0;  ///< of mixed cells
+  const BilinearForm* form = nullptr;              ///< for the diagonal
+
+  /// True if mixed cells that are not affine have the entries of K_e.
+  bool pairs_of_others() const { return fewer_pairs(dimension, form->dofs_per_cell()); }
+};
+
+namespace cuda {
+class CellPatchesOnGpu;
+}
+template <class T>
+struct CellData;
+template <std::floating_point T>
+class RobinOnGpu;
+
+/// What a product in single precision takes over from one in double precision.
+struct MatrixFreeInDouble {
+  std::shared_ptr<const cuda::CellPatchesOnGpu> patches;
+  const CellData<double>* cells;
+  const RobinOnGpu<double>* robin;
+};
+
+/// Data of a matrix-free product on a GPU. Lists are on the host; empty where they are taken over.
+struct MatrixFreeInputs : MatrixFreeTables {
+  CellPatches patches;
+  FactorInputs factors;
+  /// Congruence classes, where their data are stored once: a cell of each class, then -1 to a multiple of 32; and the
+  /// class of each slot's cell. Else empty.
+  Vector<std::int32_t> cell_of_class;
+  Vector<std::uint16_t> class_of_slot;
+  MixedGroups groups;
   RobinTerms robin;
-  const BilinearForm* form = nullptr;  ///< for the diagonal
+  const MatrixFreeInDouble* from = nullptr;
 
   bool stored_once() const { return class_of_slot.size() > 0; }
-  /// True if mixed cells that are not affine have the entries of K_e.
-  bool pairs_of_others() const { return fewer_pairs(factors.dimension, patches.dofs); }
 };
 
 /// Tables for the diagonal of sum_q B_q' D_q B_q, [points][entries of D, the upper triangle row by row][dofs]: products

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "operators/backend/cuda/reductions.cuh"
+#include "operators/backend/permutation.hpp"
 #include "operators/backend/side_stream.hpp"
 #include "operators/cellwise/matrix_free/robin/on_gpu.hpp"
 
@@ -169,7 +170,26 @@ struct RobinOnGpu<T>::State {
         parts(most_blocks),
         energy(Device::cuda),
         contributions(positions.size(), Device::cuda) {}
+  explicit State(const typename RobinOnGpu<double>::State& of)
+      : nodes(of.nodes),
+        points(of.points),
+        facets(of.facets),
+        kernel(facets_kernel_of<T>(nodes)),
+        table(rounded(of.table)),
+        weights(rounded(of.weights)),
+        positions(copied(of.positions, Device::cuda)),
+        rows(copied(of.rows, Device::cuda)),
+        more(copied(of.more, Device::cuda)),
+        most_blocks(resident_blocks(kernel, robin_threads)),
+        parts(most_blocks),
+        energy(Device::cuda),
+        contributions(positions.size(), Device::cuda) {}
 
+  static Vector<T> rounded(const Vector<double>& of) {
+    Vector<T> to(of.size(), Device::cuda);
+    cuda_gather_rounded(of, {}, to);
+    return to;
+  }
   Terms<T> pointers() const {
     return {points, facets, rows.size(), table.data(), weights.data(), positions.data(), rows.data(), more.data()};
   }
@@ -204,6 +224,9 @@ struct RobinOnGpu<T>::State {
 template <std::floating_point T>
 RobinOnGpu<T>::RobinOnGpu(const RobinTerms& terms)
     : state_(terms.facets > 0 ? std::make_unique<State>(terms) : nullptr) {}
+template <std::floating_point T>
+RobinOnGpu<T>::RobinOnGpu(const RobinOnGpu<double>* of)
+    : state_(of->empty() ? nullptr : std::make_unique<State>(*of->state_)) {}
 template <std::floating_point T>
 RobinOnGpu<T>::~RobinOnGpu() = default;
 

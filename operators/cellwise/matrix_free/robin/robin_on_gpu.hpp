@@ -14,6 +14,8 @@ template <std::floating_point T>
 class RobinOnGpu {
  public:
   explicit RobinOnGpu(const RobinTerms& terms);
+  /// Rounds.
+  explicit RobinOnGpu(const RobinOnGpu<double>* of);
   ~RobinOnGpu();
 
   bool empty() const;
@@ -27,6 +29,8 @@ class RobinOnGpu {
   void add_diagonal(Vector<T>& diagonal) const;
 
  private:
+  template <std::floating_point>
+  friend class RobinOnGpu;
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -1,0 +1,209 @@
+#include "operators/transfers/cell_transfer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <stdexcept>
+#include <type_traits>
+#include <utility>
+
+#include "mesh/base/counting.hpp"
+#include "mesh/base/pages.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
+
+namespace femcg::operators {
+
+CellTransferTables transfer_tables(const CellEmbedding& of) {
+  constexpr std::size_t most_nodes = 125;  // of a hexahedron of degree 4
+  const std::int32_t cells = of.cells;
+  const auto for_nodes = [](const NodesOfCells& nodes, std::int32_t cell, const auto& work) {
+    std::array<std::int32_t, most_nodes> dofs;
+    nodes.write(cell, dofs.data());
+    for (int i = 0; i < nodes.count; ++i) work(i, nodes.unknown_of_dof[static_cast<std::size_t>(dofs[i])]);
+  };
+  mesh::Array<std::int32_t> owner = mesh::array_of(static_cast<std::size_t>(of.fine.unknowns), cells);
+  for_each_row(cells, [&](std::int64_t number) {
+    const auto cell = static_cast<std::int32_t>(number);
+    for_nodes(of.fine, cell, [&](int, std::int32_t unknown) {
+      if (unknown >= 0) mesh::lower(owner[unknown], cell);
+    });
+  });
+  for (const std::int32_t ghost : of.ghosts) owner[ghost] = cells;
+
+  // The number of unknowns that each cell owns, then of those of cells before it; and of cells before it that own any.
+  const auto cell_count = static_cast<std::size_t>(cells);
+  mesh::Array<std::int32_t> begin = mesh::array_of(cell_count + 1, 0), kept = mesh::array_of(cell_count + 1, 0);
+  for_each_row(of.fine.unknowns, [&](std::int64_t unknown) { mesh::count_one(begin[owner[unknown]]); });
+  begin[cell_count] = 0;  // the ghosts
+  for_each_row(cells, [&](std::int64_t cell) { kept[cell] = begin[cell] > 0 ? 1 : 0; });
+  const std::int32_t count = mesh::sum_before(std::span(begin)), kept_cells = mesh::sum_before(std::span(kept));
+
+  CellTransferTables tables;
+  tables.coarse_size = of.coarse.unknowns;
+  tables.coarse_nodes = of.coarse.count;
+  tables.owned = Vector<std::int32_t>(count);
+  tables.node = Vector<std::uint8_t>(count);
+  tables.coarse = Vector<std::int32_t>(std::int64_t{kept_cells} * of.coarse.count);
+  tables.owned_begin = Vector<std::int32_t>(kept_cells + std::int64_t{1});
+  tables.owned_begin[kept_cells] = count;
+  for_each_row(cells, [&](std::int64_t number) {
+    const auto cell = static_cast<std::int32_t>(number);
+    if (kept[cell] == kept[cell + 1]) return;
+    std::int32_t to = tables.owned_begin[kept[cell]] = begin[cell];
+    for_nodes(of.fine, cell, [&](int i, std::int32_t unknown) {
+      if (unknown < 0 || owner[unknown] != cell) return;
+      tables.owned[to] = unknown;
+      tables.node[to++] = static_cast<std::uint8_t>(i);
+    });
+    for_nodes(of.coarse, cell, [&](int j, std::int32_t unknown) {
+      tables.coarse[std::int64_t{kept[cell]} * of.coarse.count + j] = std::max(unknown, -1);
+    });
+  });
+  return tables;
+}
+
+namespace {
+
+/// For each coarse unknown the places [cells][nodes] that hold it, ascending.
+struct CellsOfUnknowns {
+  Vector<std::int64_t> begin;   ///< [unknowns + 1]
+  Vector<std::int32_t> places;  ///< [begin.back()]
+};
+
+/// `unknowns`: one for each place, -1 for none.
+CellsOfUnknowns cells_of_unknowns(const Vector<std::int32_t>& unknowns, std::int32_t count) {
+  CellsOfUnknowns found{Vector<std::int64_t>(count + std::int64_t{1}), {}};
+  fill(found.begin, std::int64_t{0});
+  for_each_row(unknowns.size(), [&](std::int64_t place) {
+    if (unknowns[place] >= 0) mesh::count_one(found.begin[unknowns[place]]);
+  });
+  mesh::sum_before(found.begin.span());
+  found.places = Vector<std::int32_t>(found.begin[count]);
+  Vector<std::int64_t> next = copied(found.begin, Device::host);
+  for_each_row(unknowns.size(), [&](std::int64_t place) {
+    if (unknowns[place] >= 0) found.places[mesh::count_one(next[unknowns[place]])] = static_cast<std::int32_t>(place);
+  });
+  for_each_row(count, [&](std::int64_t u) {  // threads came in any order
+    std::sort(found.places.data() + found.begin[u], found.places.data() + found.begin[u + 1]);
+  });
+  return found;
+}
+
+/// Calls work(n) with the number of a cell's coarse nodes, of degree 1 to 3, as a constant.
+template <class Work>
+void with_nodes(int nodes, const Work& work) {
+  const auto is = [&]<int... n>(std::integer_sequence<int, n...>) {
+    return ((nodes == n && (work(std::integral_constant<int, n>()), true)) || ...);
+  };
+  if (!is(std::integer_sequence<int, 3, 4, 6, 8, 9, 10, 16, 20, 27, 64>()))
+    throw std::invalid_argument("no cell of degree 1 to 3 has so many nodes");
+}
+
+/// Numbers from one row of E to the next: zeros fill the last register.
+constexpr int stride_of(int nodes) { return (nodes + 3) / 4 * 4; }
+
+/// Cell by cell: x_i += sum_j E_ij e_j at the owned nodes i.
+template <int n, std::floating_point T>
+void prolong_cells(const CellTransferTables& of, const T* embedding, std::int64_t first, std::int64_t last,
+                   const T* coarse, T* fine) {
+  constexpr int stride = stride_of(n);
+  for (std::int64_t cell = first; cell < last; ++cell) {
+    T e[stride] = {};
+    const std::int32_t* unknowns = of.coarse.data() + cell * n;
+    for (int j = 0; j < n; ++j) e[j] = unknowns[j] >= 0 ? coarse[unknowns[j]] : T(0);
+    for (std::int32_t k = of.owned_begin[cell]; k < of.owned_begin[cell + 1]; ++k) {
+      const T* row = embedding + of.node[k] * stride;
+      T sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (int j = 0; j < stride; ++j) sum += row[j] * e[j];
+      fine[of.owned[k]] += sum;
+    }
+  }
+}
+
+/// Cell by cell: sum_i E_ij (r - q)_i over the owned nodes i.
+template <int n, std::floating_point T>
+void restrict_cells(const CellTransferTables& of, const T* embedding, std::int64_t first, std::int64_t last, const T* r,
+                    const T* q, T* contributions) {
+  constexpr int stride = stride_of(n);
+  for (std::int64_t cell = first; cell < last; ++cell) {
+    T sums[stride] = {};
+    for (std::int32_t k = of.owned_begin[cell]; k < of.owned_begin[cell + 1]; ++k) {
+      const T* row = embedding + of.node[k] * stride;
+      const T residual = r[of.owned[k]] - q[of.owned[k]];
+#pragma omp simd
+      for (int j = 0; j < stride; ++j) sums[j] += row[j] * residual;
+    }
+    std::copy_n(sums, n, contributions + cell * n);
+  }
+}
+
+template <std::floating_point T>
+class HostCellTransfer final : public Transfer<T> {
+ public:
+  HostCellTransfer(CellTransferTables tables, std::span<const float> embedding)
+      : of_(std::move(tables)),
+        gathered_(cells_of_unknowns(of_.coarse, of_.coarse_size)),
+        embedding_(std::ssize(embedding) / of_.coarse_nodes * stride_of(of_.coarse_nodes)),
+        contributions_(of_.coarse.size()) {
+    fill(embedding_, T(0));
+    for (std::int64_t k = 0; k < std::ssize(embedding); ++k)
+      embedding_[k / of_.coarse_nodes * stride_of(of_.coarse_nodes) + k % of_.coarse_nodes] =
+          static_cast<T>(embedding[static_cast<std::size_t>(k)]);
+  }
+
+  void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const override {
+    with_nodes(of_.coarse_nodes, [&](auto n) {
+      for_row_blocks(of_.cells(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        prolong_cells<n>(of_, embedding_.data(), first, last, coarse.data(), fine.data());
+      });
+    });
+  }
+
+  /// Then the sums over the cells of each coarse unknown.
+  void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const override {
+    with_nodes(of_.coarse_nodes, [&](auto n) {
+      for_row_blocks(of_.cells(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        restrict_cells<n>(of_, embedding_.data(), first, last, r.data(), q.data(), contributions_.data());
+      });
+    });
+    for_each_row(of_.coarse_size, [&](std::int64_t unknown) {
+      T sum = 0;
+      for (std::int64_t k = gathered_.begin[unknown]; k < gathered_.begin[unknown + 1]; ++k)
+        sum += contributions_[gathered_.places[k]];
+      coarse[unknown] = sum;
+    });
+  }
+
+  std::int64_t stored_bytes() const override {
+    return of_.coarse.bytes() + of_.owned_begin.bytes() + of_.owned.bytes() + of_.node.bytes() +
+           gathered_.begin.bytes() + gathered_.places.bytes() + contributions_.bytes() + embedding_.bytes();
+  }
+
+ private:
+  CellTransferTables of_;
+  CellsOfUnknowns gathered_;
+  Vector<T> embedding_;              ///< E, with zeros behind each row
+  mutable Vector<T> contributions_;  ///< [cells][coarse nodes]
+};
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<Transfer<T>> make_cell_transfer(const CellEmbedding& embedding, const LevelOrdering& fine,
+                                                const LevelOrdering& coarse, Device device) {
+  if (std::int64_t{embedding.cells} * embedding.coarse.count > std::numeric_limits<std::int32_t>::max())
+    throw std::length_error("the coarse level has more than 2^31 - 1 nodes of cells; take fewer cells");
+  if (device == Device::cuda) return make_cuda_cell_transfer<T>(embedding, fine, coarse);
+  CellTransferTables tables = transfer_tables(embedding);
+  renumber(fine, tables.owned.span());
+  renumber(coarse, tables.coarse.span());
+  return std::make_unique<HostCellTransfer<T>>(std::move(tables), embedding.values);
+}
+
+template std::unique_ptr<Transfer<double>> make_cell_transfer(const CellEmbedding&, const LevelOrdering&,
+                                                              const LevelOrdering&, Device);
+template std::unique_ptr<Transfer<float>> make_cell_transfer(const CellEmbedding&, const LevelOrdering&,
+                                                             const LevelOrdering&, Device);
+
+}  // namespace femcg::operators
