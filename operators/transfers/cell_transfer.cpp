@@ -19,7 +19,8 @@ CellTransferTables transfer_tables(const CellEmbedding& of) {
   const auto for_nodes = [](const NodesOfCells& nodes, std::int32_t cell, const auto& work) {
     std::array<std::int32_t, most_nodes> dofs;
     nodes.write(cell, dofs.data());
-    for (int i = 0; i < nodes.count; ++i) work(i, nodes.unknown_of_dof[static_cast<std::size_t>(dofs[i])]);
+    for (int i = 0; i < nodes.count; ++i)
+      work(i, dofs[i] < 0 ? -1 : nodes.unknown_of_dof[static_cast<std::size_t>(dofs[i])]);
   };
   mesh::Array<std::int32_t> owner = mesh::array_of(static_cast<std::size_t>(of.fine.unknowns), cells);
   for_each_row(cells, [&](std::int64_t number) {

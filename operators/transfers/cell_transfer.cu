@@ -100,7 +100,8 @@ class PlacesOfNodes {
 
     /// -1 where there is none.
     __device__ std::int32_t operator()(std::int32_t cell, int i) const {
-      return place_of_dof[listed != nullptr ? listed[std::int64_t{cell} * count + i] : grid(cell, i)];
+      const std::int32_t dof = listed != nullptr ? listed[std::int64_t{cell} * count + i] : grid(cell, i);
+      return dof < 0 ? -1 : place_of_dof[dof];
     }
   };
 

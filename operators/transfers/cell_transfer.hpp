@@ -18,7 +18,8 @@ struct NodesOfCells {
   std::int32_t unknowns = 0;
   int count = 0;                                 ///< of a cell
   std::span<const std::int32_t> unknown_of_dof;  ///< negative where there is none
-  /// The dofs of a cell: of a structured grid where it is not null, listed [cells][count] where they are, else written.
+  /// The dofs of a cell: of a structured grid where it is not null, listed [cells][count] where they are, else written,
+  /// negative where a cell has no such node.
   const mesh::GridDofs* grid = nullptr;
   std::span<const std::int32_t> listed;
   std::function<void(std::int32_t cell, std::int32_t* dofs)> write;

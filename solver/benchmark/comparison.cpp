@@ -174,10 +174,9 @@ PreconditionerChoice Comparison<T>::preconditioner_for(Device device, std::strin
   if (choice.name != automatic_preconditioner) return choice;
   choice.name = "jacobi";
   if (!system_.solves) return choice;
-  const bool is_box = system_.form != nullptr && system_.form->space->mesh().box.has_value();
   const bool is_divided_matrix = system_.form == nullptr && communicator_.size() > 1;
   const PreconditionerDecision decision = decide_preconditioner(
-      common_.problem.unknowns, is_box, device,
+      common_.problem.unknowns, system_.form != nullptr ? system_.form->space : nullptr, device,
       is_divided_matrix ? "multigrid of a matrix is for one process" : why_diagonal(system_.method, system_.loop));
   choice.name = decision.name;
   if (why != nullptr) *why = decision.why;

@@ -143,40 +143,58 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, c
 
 namespace {
 
-/// The cells of a box that are joined to one.
+/// The cells of a box that are joined to one, fewer at the far end of an axis that has an odd number of cells.
 class JoinedCells {
  public:
   JoinedCells(const mesh::BoxNodes& box, int dimension, const std::array<int, 3>& ratio)
-      : dimension_(dimension),
-        ratio_(ratio),
-        along_(box.cells()),
-        coarse_(box.cells()[0] / ratio[0], box.cells()[1] / ratio[1]) {}
+      : dimension_(dimension), ratio_(ratio), fine_(box.cells()) {
+    for (int axis = 0; axis < 3; ++axis) along_[axis] = (fine_[axis] + ratio[axis] - 1) / ratio[axis];
+    coarse_ = mesh::GridIndexing(along_[0], along_[1]);
+  }
 
-  int count() const { return ratio_[0] * ratio_[1] * ratio_[2]; }
-  /// Number k of the cells that are joined, by axes, and its number in the fine box.
-  mesh::GridIndex place(int k) const { return {k % ratio_[0], k / ratio_[0] % ratio_[1], k / ratio_[0] / ratio_[1]}; }
-  std::int32_t cell(std::int32_t coarse, int k) const {
-    const mesh::GridIndex at = coarse_(coarse), in = place(k);
+  const std::array<int, 3>& ratio() const { return ratio_; }
+  const mesh::GridIndex& along() const { return along_; }  ///< coarse cells along the axes
+  /// The cells that are joined, along each axis.
+  std::array<int, 3> extent(std::int32_t coarse) const {
+    const mesh::GridIndex at = coarse_(coarse);
+    std::array<int, 3> extent{1, 1, 1};
+    for (int axis = 0; axis < dimension_; ++axis)
+      extent[axis] = std::min(ratio_[axis], fine_[axis] - at[axis] * ratio_[axis]);
+    return extent;
+  }
+  std::int32_t cell(std::int32_t coarse, const std::array<int, 3>& in) const {
+    const mesh::GridIndex at = coarse_(coarse);
     std::int32_t number = 0;
     for (int axis = dimension_ - 1; axis >= 0; --axis)
-      number = number * along_[axis] + at[axis] * ratio_[axis] + in[axis];
+      number = number * fine_[axis] + at[axis] * ratio_[axis] + in[axis];
     return number;
   }
-  /// The coarse cell of a fine one, and where it is in it.
+  /// Calls work(cell) with each of the cells that are joined.
+  template <class Work>
+  void for_cells(std::int32_t coarse, const Work& work) const {
+    const std::array<int, 3> end = extent(coarse);
+    for (int c = 0; c < end[2]; ++c)
+      for (int b = 0; b < end[1]; ++b)
+        for (int a = 0; a < end[0]; ++a) work(cell(coarse, {a, b, c}));
+  }
+  /// The coarse cell of a fine one.
   std::int32_t parent(std::int32_t fine) const {
-    const mesh::GridIndex at = mesh::GridIndexing(along_[0], along_[1])(fine);
+    const mesh::GridIndex at = mesh::GridIndexing(fine_[0], fine_[1])(fine);
     std::int32_t number = 0;
-    for (int axis = dimension_ - 1; axis >= 0; --axis)
-      number = number * (along_[axis] / ratio_[axis]) + at[axis] / ratio_[axis];
+    for (int axis = dimension_ - 1; axis >= 0; --axis) number = number * along_[axis] + at[axis] / ratio_[axis];
     return number;
   }
   /// Number of fine facets in a facet of a coarse cell.
-  int on_facet(int facet) const { return count() / ratio_[facet / 2]; }
+  int on_facet(std::int32_t coarse, int facet) const {
+    std::array<int, 3> of = extent(coarse);
+    of[facet / 2] = 1;
+    return of[0] * of[1] * of[2];
+  }
 
  private:
   int dimension_;
   std::array<int, 3> ratio_;
-  mesh::GridIndex along_;
+  mesh::GridIndex fine_, along_{1, 1, 1};
   mesh::GridIndexing coarse_;
 };
 
@@ -195,8 +213,7 @@ bool differs_much(const BilinearForm& fine, const JoinedCells& joined, std::int3
   const auto differs = [&](std::int64_t number) {
     const auto cell = static_cast<std::int32_t>(number);
     double least = std::numeric_limits<double>::infinity(), greatest = 0;
-    for (int k = 0; k < joined.count(); ++k) {
-      const std::int32_t child = joined.cell(cell, k);
+    joined.for_cells(cell, [&](std::int32_t child) {
       double value = 0;
       if (const auto constant = fine.constant_diffusion ? fine.constant_diffusion(child) : std::nullopt)
         value = *constant;
@@ -204,7 +221,7 @@ bool differs_much(const BilinearForm& fine, const JoinedCells& joined, std::int3
         fine.diffusion(child, centre(fine.space->mesh(), child), {&value, 1});
       least = std::min(least, value);
       greatest = std::max(greatest, value);
-    }
+    });
     return greatest > most * least;
   };
   std::atomic<bool> any = false;
@@ -225,14 +242,18 @@ std::array<int, 3> ratios(const mesh::BoxNodes& box, const std::array<double, 3>
 }
 
 /// The corners of the coarse cells are those of fine ones.
-std::unique_ptr<const mesh::Mesh> coarse_mesh(const mesh::Mesh& fine, const std::array<int, 3>& ratio,
+std::unique_ptr<const mesh::Mesh> coarse_mesh(const mesh::Mesh& fine, const JoinedCells& joined,
                                               const std::array<double, 3>& size) {
   mesh::BoxOptions options;
   options.shape = fine.shape;
-  for (int axis = 0; axis < 3; ++axis) options.cells[axis] = fine.box->cells()[axis] / ratio[axis];
+  bool halves = true;
+  for (int axis = 0; axis < 3; ++axis) {
+    options.cells[axis] = joined.along()[axis];
+    halves = halves && fine.box->cells()[axis] % joined.ratio()[axis] == 0;
+  }
   options.size = size;
   auto coarse = std::make_unique<mesh::Mesh>(mesh::implicit_box(options));
-  if (fine.is_uniform_box()) return coarse;
+  if (fine.is_uniform_box() && halves) return coarse;
   const int d = fine.dimension();
   const mesh::GridIndexing places(options.cells[0] + 1, options.cells[1] + 1);
   coarse->coordinates.resize(static_cast<std::size_t>(coarse->node_count()) * d);
@@ -240,7 +261,7 @@ std::unique_ptr<const mesh::Mesh> coarse_mesh(const mesh::Mesh& fine, const std:
 #pragma omp parallel for schedule(static)
   for (std::int32_t node = 0; node < nodes; ++node) {
     mesh::GridIndex at = places(node);
-    for (int axis = 0; axis < 3; ++axis) at[axis] *= ratio[axis];
+    for (int axis = 0; axis < d; ++axis) at[axis] = std::min(at[axis] * joined.ratio()[axis], fine.box->cells()[axis]);
     const std::array<double, 3> point = fine.point(fine.box->node(at));
     for (int axis = 0; axis < d; ++axis) coarse->coordinates[static_cast<std::size_t>(node) * d + axis] = point[axis];
   }
@@ -253,7 +274,8 @@ std::vector<RobinFacet> robin_of(const BilinearForm& fine, const JoinedCells& jo
   for (const RobinFacet& facet : fine.robin) {
     double mean = 0;
     for (const double value : facet.transfer) mean += value / static_cast<double>(facet.transfer.size());
-    sums[{joined.parent(facet.cell), facet.facet}] += mean / joined.on_facet(facet.facet);
+    const std::int32_t parent = joined.parent(facet.cell);
+    sums[{parent, facet.facet}] += mean / joined.on_facet(parent, facet.facet);
   }
   std::vector<RobinFacet> facets;
   for (const auto& [at, transfer] : sums)
@@ -275,90 +297,91 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
     size[axis] = of_fine.point(box.node(last))[axis] - of_fine.point(0)[axis];
     step[axis] = size[axis] / box.cells()[axis];
   }
-  const std::array<int, 3> ratio = ratios(box, step, d);
-  const JoinedCells joined(box, d, ratio);
-  if (joined.count() == 1) return nullptr;
-  for (int axis = 0; axis < d; ++axis)
-    if (box.cells()[axis] % ratio[axis] != 0) return nullptr;
-  const std::int32_t cells = of_fine.cell_count() / joined.count();
+  const JoinedCells joined(box, d, ratios(box, step, d));
+  const std::array<int, 3>& ratio = joined.ratio();
+  if (ratio == std::array{1, 1, 1}) return nullptr;
+  const std::int32_t cells = joined.along()[0] * joined.along()[1] * joined.along()[2];
   if (differs_much(fine, joined, cells)) return nullptr;
 
   auto coarse = std::make_unique<CoarseForm>();
-  coarse->mesh = coarse_mesh(of_fine, ratio, size);
+  coarse->mesh = coarse_mesh(of_fine, joined, size);
   coarse->space = std::make_unique<const FunctionSpace>(*coarse->mesh, 1);
   BilinearForm& form = coarse->form;
   form.space = coarse->space.get();
   form.quadrature = fine.quadrature;
   form.diffusion = [&fine, joined](std::int32_t cell, std::span<const double> points, std::span<double> values) {
-    std::array<std::array<double, 3>, 8> centres;
-    for (int k = 0; k < joined.count(); ++k) centres[k] = centre(fine.space->mesh(), joined.cell(cell, k));
     for (std::size_t q = 0; q < values.size(); ++q) {
       const std::span<const double> point = points.subspan(3 * q, 3);
-      const auto distance = [&](const std::array<double, 3>& from) {
-        return std::pow(from[0] - point[0], 2) + std::pow(from[1] - point[1], 2) + std::pow(from[2] - point[2], 2);
-      };
-      const auto nearest = std::ranges::min_element(centres.begin(), centres.begin() + joined.count(), {}, distance);
-      const std::int32_t child = joined.cell(cell, static_cast<int>(nearest - centres.begin()));
-      fine.diffusion(child, point, values.subspan(q, 1));
+      std::int32_t nearest = 0;
+      double least = std::numeric_limits<double>::infinity();
+      joined.for_cells(cell, [&](std::int32_t child) {
+        const std::array<double, 3> from = centre(fine.space->mesh(), child);
+        const double distance =
+            std::pow(from[0] - point[0], 2) + std::pow(from[1] - point[1], 2) + std::pow(from[2] - point[2], 2);
+        if (distance < least) nearest = child;
+        least = std::min(least, distance);
+      });
+      fine.diffusion(nearest, point, values.subspan(q, 1));
     }
   };
   form.constant_diffusion = [&fine, joined](std::int32_t cell) {
     std::optional<double> first =
-        fine.constant_diffusion ? fine.constant_diffusion(joined.cell(cell, 0)) : std::nullopt;
-    for (int k = 1; first && k < joined.count(); ++k)
-      if (fine.constant_diffusion(joined.cell(cell, k)) != first) first.reset();
+        fine.constant_diffusion ? fine.constant_diffusion(joined.cell(cell, {})) : std::nullopt;
+    joined.for_cells(cell, [&](std::int32_t child) {
+      if (first && fine.constant_diffusion(child) != first) first.reset();
+    });
     return first;
   };
   form.robin = robin_of(fine, joined, static_cast<std::size_t>(std::pow(form.quadrature, d - 1) + 0.5));
 
   // Lattice nodes of a coarse cell: corners of the cells in it.
-  const std::array<int, 3> nodes{ratio[0] + 1, ratio[1] + 1, d == 3 ? ratio[2] + 1 : 1};
   const int corners = 1 << d;
-  Eigen::MatrixXd embedding(nodes[0] * nodes[1] * nodes[2], corners);
-  std::vector<std::pair<int, int>> corner_of;  // the cell in it and its corner
-  for (int c = 0; c < nodes[2]; ++c)
-    for (int b = 0; b < nodes[1]; ++b)
-      for (int a = 0; a < nodes[0]; ++a) {
-        const std::array<int, 3> at{a, b, c};
-        int child = 0, corner = 0, stride = 1;
-        for (int axis = 0; axis < d; ++axis) {
-          const int in = std::min(at[axis], ratio[axis] - 1);
-          child += stride * in;
-          stride *= ratio[axis];
-          corner |= (at[axis] - in) << axis;
-        }
-        for (int j = 0; j < corners; ++j) {
-          double value = 1;
-          for (int axis = 0; axis < d; ++axis) {
-            const double x = static_cast<double>(at[axis]) / ratio[axis];
-            value *= (j >> axis & 1) != 0 ? x : 1 - x;
-          }
-          embedding(static_cast<Eigen::Index>(corner_of.size()), j) = value;
-        }
-        corner_of.emplace_back(child, corner);
+  std::vector<std::array<int, 3>> lattice;
+  for (int c = 0; c <= (d == 3 ? ratio[2] : 0); ++c)
+    for (int b = 0; b <= ratio[1]; ++b)
+      for (int a = 0; a <= ratio[0]; ++a) lattice.push_back({a, b, c});
+  std::vector<float> embedding;
+  for (const std::array<int, 3>& at : lattice)
+    for (int j = 0; j < corners; ++j) {
+      double value = 1;
+      for (int axis = 0; axis < d; ++axis) {
+        const double x = static_cast<double>(at[axis]) / ratio[axis];
+        value *= (j >> axis & 1) != 0 ? x : 1 - x;
       }
+      embedding.push_back(static_cast<float>(value));
+    }
+  // The dof at a lattice node; -1 in the middle of an axis along which no two cells are joined.
+  const auto dof_at = [&of_fine_space = *fine.space, joined, d](std::int32_t cell, const std::array<int, 3>& at) {
+    const std::array<int, 3> end = joined.extent(cell);
+    std::array<int, 3> in{};
+    std::size_t corner = 0;
+    for (int axis = 0; axis < d; ++axis) {
+      const bool is_far = at[axis] == joined.ratio()[axis];
+      in[axis] = is_far ? end[axis] - 1 : at[axis];
+      if (in[axis] >= end[axis]) return -1;
+      corner |= std::size_t{is_far} << axis;
+    }
+    return of_fine_space.dofs(joined.cell(cell, in))[corner];
+  };
+
   std::vector<char> constrained(static_cast<std::size_t>(form.space->dof_count()), 0);
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < cells; ++cell) {
     const mesh::CellDofs coarse_dofs = form.space->dofs(cell);
-    for (int j = 0; j < corners; ++j) {  // corner j of the coarse cell is that of the cell in it that is there
-      int child = 0, stride = 1;
-      for (int axis = 0; axis < d; ++axis) {
-        if ((j >> axis & 1) != 0) child += stride * (ratio[axis] - 1);
-        stride *= ratio[axis];
-      }
-      if (fine.unknown_of_dof[fine.space->dofs(joined.cell(cell, child))[j]] < 0)
-        set(constrained[coarse_dofs[static_cast<std::size_t>(j)]]);
+    for (int j = 0; j < corners; ++j) {
+      std::array<int, 3> at{};
+      for (int axis = 0; axis < d; ++axis) at[axis] = (j >> axis & 1) * ratio[axis];
+      if (fine.unknown_of_dof[dof_at(cell, at)] < 0) set(constrained[coarse_dofs[static_cast<std::size_t>(j)]]);
     }
   }
   number_unknowns(constrained, form);
-  const auto write = [&of_fine = *fine.space, joined, corner_of](std::int32_t cell, std::int32_t* to) {
-    for (const auto& [child, corner] : corner_of) *to++ = of_fine.dofs(joined.cell(cell, child))[corner];
+  const auto write = [lattice, dof_at](std::int32_t cell, std::int32_t* to) {
+    for (const std::array<int, 3>& at : lattice) *to++ = dof_at(cell, at);
   };
   coarse->transfer = {cells,
-                      {fine.unknowns, static_cast<int>(embedding.rows()), fine.unknown_of_dof, nullptr, {}, write},
+                      {fine.unknowns, static_cast<int>(lattice.size()), fine.unknown_of_dof, nullptr, {}, write},
                       nodes_of(form),
-                      row_major(embedding),
+                      std::move(embedding),
                       {}};
   return coarse;
 }

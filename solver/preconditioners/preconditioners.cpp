@@ -115,10 +115,23 @@ std::string_view why_diagonal(CgMethod method, CgLoop loop) {
                                    : "";
 }
 
-PreconditionerDecision decide_preconditioner(std::int64_t unknowns, bool is_box, Device device,
+namespace {
+
+/// The unknowns from which on making levels pays. A GPU makes thousands of iterations while the host aggregates; cells
+/// in the plane need more iterations, and a box in space fewer.
+std::int64_t least_for_multigrid(const mesh::FunctionSpace* space, Device device) {
+  if (device == Device::host) return 20'000;
+  const bool is_box = space != nullptr && space->grid() != nullptr;
+  if (space == nullptr || (space->degree() == 1 && !is_box)) return 30'000'000;
+  if (space->mesh().dimension() == 2) return 2'000'000;
+  return is_box ? 10'000'000 : 4'000'000;
+}
+
+}  // namespace
+
+PreconditionerDecision decide_preconditioner(std::int64_t unknowns, const mesh::FunctionSpace* space, Device device,
                                              std::string_view why_diagonal) {
-  // A GPU makes thousands of iterations in the time that levels take; fewer are needed in a box.
-  const std::int64_t least = device == Device::host ? 20'000 : is_box ? 10'000'000 : 2'000'000;
+  const std::int64_t least = least_for_multigrid(space, device);
   if (!why_diagonal.empty()) return {"jacobi", fmt::format("jacobi, as {}", why_diagonal)};
   if (unknowns < least)
     return {"jacobi", fmt::format("jacobi, as below {} unknowns making levels takes longer than they save", least)};

@@ -55,10 +55,11 @@ struct PreconditionerDecision {
   std::string why;  ///< one sentence
 };
 
-/// Multigrid, or Jacobi for a problem that is solved before a hierarchy of levels is made: on a GPU a box of any size.
-/// `why_diagonal`: why there is no other choice than a diagonal one; empty where there is.
-PreconditionerDecision decide_preconditioner(std::int64_t unknowns, bool is_box, operators::Device device,
-                                             std::string_view why_diagonal);
+/// Multigrid, or Jacobi for a problem that is solved before a hierarchy of levels is made. Unknowns are those of all
+/// processes; `space`: null for a matrix. `why_diagonal`: why there is no other choice than a diagonal one; empty where
+/// there is.
+PreconditionerDecision decide_preconditioner(std::int64_t unknowns, const mesh::FunctionSpace* space,
+                                             operators::Device device, std::string_view why_diagonal);
 
 /// The row of that name; null where there is none.
 const PreconditionerDescription* find_preconditioner(std::string_view name);

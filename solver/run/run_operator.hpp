@@ -9,11 +9,11 @@
 
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/case/case.hpp"
+#include "solver/messages/run_context.hpp"
 #include "solver/prediction/choice.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run/operator_maker.hpp"
-#include "solver/messages/run_context.hpp"
 #include "solver/tuning/cached_tuning.hpp"
 
 namespace femcg::solver {
@@ -23,7 +23,7 @@ PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& p
                                     double iterations);
 
 /// The solver with a preconditioner by its name, and why auto took it. Throws InputError where there is none such here.
-SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, bool is_box,
+SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, const mesh::FunctionSpace& space,
                                  operators::Device device, int processes, std::string& why);
 
 /// What every operator of a device is expected to take, in so many iterations a load.

@@ -200,27 +200,31 @@ TEST_CASE("the operator of a lower degree, or of a coarser box, is the Galerkin 
       const Eigen::MatrixXd galerkin_product = p.transpose() * dense_matrix(fine.form) * p;
       CHECK((dense_matrix(coarse->form) - galerkin_product).norm() <= 1e-6 * galerkin_product.norm());
 
-      tests::SmallForm first = tests::make_form(shape, 1, cells_for(shape, 4), options);
-      for (RobinFacet& facet : first.form.robin) std::ranges::fill(facet.transfer, 2.5);
-      const auto box = coarser_box(first.form);
-      REQUIRE((box != nullptr) == mesh::is_tensor(shape));
-      if (box == nullptr) continue;
-      const auto halved = transfer_to(*box);
-      const Eigen::MatrixXd p_box = prolongation(*halved, first.form.unknowns, box->form.unknowns);
-      const Eigen::MatrixXd of_box = p_box.transpose() * dense_matrix(first.form) * p_box;
-      CHECK((dense_matrix(box->form) - of_box).norm() <= 1e-6 * of_box.norm());
+      for (const int across : {4, 5}) {
+        tests::SmallForm first = tests::make_form(shape, 1, cells_for(shape, across), options);
+        for (RobinFacet& facet : first.form.robin) std::ranges::fill(facet.transfer, 2.5);
+        const auto box = coarser_box(first.form);
+        REQUIRE((box != nullptr) == mesh::is_tensor(shape));
+        if (box == nullptr) continue;
+        const auto halved = transfer_to(*box);
+        const Eigen::MatrixXd p_box = prolongation(*halved, first.form.unknowns, box->form.unknowns);
+        const Eigen::MatrixXd of_box = p_box.transpose() * dense_matrix(first.form) * p_box;
+        CHECK((dense_matrix(box->form) - of_box).norm() <= 1e-6 * of_box.norm());
+      }
     }
   }
 }
 
 TEST_CASE(
-    "long cells are joined across their short sides alone; odd numbers and jumps of the diffusion are left to "
-    "aggregation") {
+    "long cells are joined across their short sides alone, the last of an odd number with none; jumps of the diffusion "
+    "are left to aggregation") {
   tests::SmallForm fine = tests::make_form(CellShape::quadrilateral, 1, {4, 16, 1}, {.varying = false, .distort = 0});
   const auto coarse = coarser_box(fine.form);
   REQUIRE(coarse != nullptr);
   CHECK(coarse->mesh->cell_count() == 4 * 8);
-  CHECK(coarser_box(tests::make_form(CellShape::quadrilateral, 1, {5, 4, 1}, {.distort = 0}).form) == nullptr);
+  const tests::SmallForm odd =
+      tests::make_form(CellShape::quadrilateral, 1, {5, 4, 1}, {.varying = false, .distort = 0});
+  CHECK(coarser_box(odd.form)->mesh->cell_count() == 3 * 2);
   fine.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
     std::ranges::fill(values, cell == 17 ? 1e3 : 1.0);
   };
@@ -367,7 +371,7 @@ TEST_CASE("an operator in single precision that shares tables has the same order
         Vector<float> z = tests::on_device(tests::poisoned<float>(a->size()));
         a->apply(tests::on_device(tests::random_vector<double>(a->size(), 3)), y);
         single->apply(tests::on_device(tests::random_vector<float>(a->size(), 3)), z);
-        CHECK(difference(*a, y, *single, z) < 2e-6);
+        CHECK(difference(*a, y, *single, z) < 1e-5);
         a->diagonal(y);
         single->diagonal(z);
         CHECK(difference(*a, y, *single, z) < 1e-6);
