@@ -227,11 +227,8 @@ MshContents check_mesh_file(const std::filesystem::path& file) {
 
 /// Of a file that is meshed.
 RawMesh raw_mesh_of(const GmshOptions& options, double factor, std::size_t partitions) {
-  const std::string ending = ending_of(options.file);
-  if (ending == ".inp") return read_inp(FileBytes(options.file).view(), factor);
-  if (ending == ".bdf" || ending == ".nas") return read_bdf(FileBytes(options.file).view(), factor);
-  if (ending == ".unv") return read_unv(FileBytes(options.file).view(), factor);
-  return gmsh_raw_mesh(options, {factor, {}, false}, partitions);
+  return is_deck(options.file) ? read_deck(options.file, factor)
+                               : gmsh_raw_mesh(options, {factor, {}, false}, partitions);
 }
 
 /// What a mesh is made from: how many nodes a file declares, since Gmsh keeps quiet about those of format 2 that no

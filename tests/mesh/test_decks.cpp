@@ -13,6 +13,7 @@
 #include "mesh/gmsh/decks/deck_mesh.hpp"
 #include "mesh/gmsh/imported_mesh.hpp"
 #include "mesh/gmsh/length_unit.hpp"
+#include "tests/scratch_folder.hpp"
 
 using namespace femcg;
 using doctest::Approx;
@@ -119,7 +120,9 @@ TEST_CASE("Nastran's coordinate frames") {
 TEST_CASE("what Nastran's bulk data may not say is one sentence with its line") {
   CHECK(bdf_refusal(tetrahedron + "CTETRA,1,1,1,2,3,4\n").empty());
   CHECK(bdf_refusal(tetrahedron + "MAT4,1,160.\nPSOLID,1,1\nSPC1,2,3,1\nPARAM,POST,-1\nCTETRA,1,1,1,2,3,4\n").empty());
-  CHECK(bdf_refusal(tetrahedron + "INCLUDE 'more.bdf'\n").starts_with("line 5: INCLUDE is not read: put"));
+  CHECK(bdf_refusal("SOL 153\nCEND\nANALYSIS = HEAT\n" + tetrahedron + "CTETRA,1,1,1,2,3,4\n")
+            .starts_with("line 2: case control follows CEND, but no BEGIN BULK"));
+  CHECK(bdf_refusal("SOL 153\nCEND\nGRIDS = 1\nBEGIN BULK\n" + tetrahedron + "CTETRA,1,1,1,2,3,4\n").empty());
   CHECK(bdf_refusal(tetrahedron + "CTRIAX6,1,1,1,2,3\n").starts_with("line 5: the card CTRIAX6 is not known"));
   CHECK(bdf_refusal(tetrahedron + "CTETRA,1,1,1,2,3\n")
             .starts_with("line 5: CTETRA 1 has 3 nodes, but its node G4 is left empty"));
@@ -283,10 +286,10 @@ TEST_CASE("Abaqus: surfaces of shells and of free faces, sets before their eleme
   CHECK(inp_refusal(deck +
                     "*MATERIAL, NAME=m\n*CONDUCTIVITY\n1.\n*BEAM GENERAL SECTION\n*STEP\n*HEAT TRANSFER\n*END STEP\n")
             .empty());
-  CHECK(inp_refusal(deck + "*ELEMENT, TYPE=C3D8, INPUT=more.inp\n") ==
-        "line 17: INPUT of *ELEMENT is not read: put what that file says in its place");
+  CHECK(facets(nodes + solids + "*ELSET, ELSET=\"cold, left\"\n1\n*SURFACE, NAME=\"a b\"\n\"cold, left\", S6\n",
+               "a b") == 1);
   CHECK(inp_refusal(deck + "*NODE, INPUT=more.inp\n").starts_with("line 17: INPUT of *NODE is not read"));
-  CHECK(inp_refusal(deck + "*AMPLITUDE, INPUT=more.inp\n").starts_with("line 17: INPUT of *AMPLITUDE is not read"));
+  CHECK(inp_refusal(deck + "*AMPLITUDE, INPUT=more.inp\n").empty());
   CHECK(inp_refusal(deck + "*MIRROR, PLANE=X\n").starts_with("line 17: *MIRROR is not known: take it out"));
   CHECK(inp_refusal(deck + "*STEP\n*MODEL CHANGE, REMOVE\nA\n").starts_with("line 18: *MODELCHANGE is not read"));
   CHECK(
@@ -297,6 +300,50 @@ TEST_CASE("Abaqus: surfaces of shells and of free faces, sets before their eleme
             .starts_with("line 17: elements of type COH3D8 are not read"));
   CHECK(
       mesh::read_inp(deck + "*TIE, NAME=t\na, b\n", 1).warnings.at(0).starts_with("line 17: *TIE joins nothing here"));
+}
+
+TEST_CASE("decks include other files, whose lines sentences name") {
+  const tests::ScratchFolder folder("femcg_decks");
+  folder.write("nodes.inc", "** nodes\n1, 0, 0, 0\n2, 1, 0, 0\n3, 0, 1, 0\n4, 0, 0, 1");  // the last line has no end
+  folder.write("more/tetrahedron.inc", "*ELEMENT, TYPE=C3D4, ELSET=ALL\n1, 1, 2, 3, 4\n*INCLUDE, INPUT=set.inc\n");
+  folder.write("more/set.inc", "*ELSET, ELSET=K\xFChl\n1\n");
+  const auto read = [&](const std::string& name, const std::string& text) {
+    return mesh::read_deck(folder.write(name, text), 1);
+  };
+  const auto refused = [&](const std::string& name, const std::string& text) -> std::string {
+    try {
+      read(name, text);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  const std::string elements = "*include, input=\"more\\tetrahedron.inc\"\n";
+  for (const char* by : {"*NODE,\n INPUT=nodes.inc\n", "*NODE\n*INCLUDE, INPUT=nodes.inc\n"}) {
+    const mesh::RawMesh raw = read("a.inp", by + elements);
+    CHECK(volume(mesh_of(raw)) == Approx(1 / 6.0));
+    CHECK(raw.groups.at(0).name == "K\u00FChl");
+  }
+  CHECK(refused("a.inp", "*HEADING\n*NODE, INPUT=nodes.inc\n" + elements + "*ELSET, ELSET=K\n7\n") ==
+        "line 5: there is no element 7");
+  folder.write("more/set.inc", "** no set\n*ELSET, ELSET=COLD\n7\n");
+  CHECK(refused("a.inp", "*NODE, INPUT=nodes.inc\n" + elements) == "line 3 of 'set.inc': there is no element 7");
+  folder.write("more/set.inc", "*INCLUDE, INPUT=tetrahedron.inc\n");
+  CHECK(refused("a.inp", elements) ==
+        "line 1 of 'set.inc': the file 'tetrahedron.inc' that is included here includes itself");
+  CHECK(refused("a.inp", "*INCLUDE, INPUT=none.inc\n")
+            .starts_with("line 1: the file 'none.inc' that is included here is"));
+  CHECK(refused("a.inp", "*HEADING\n*INCLUDE\n") == "line 2: *INCLUDE needs its INPUT");
+  CHECK(refused("a.inp", std::string("*\0N\0O\0D\0E\0", 10)).starts_with("the file is not text in ASCII or UTF-8"));
+
+  const std::string tetra = "CTETRA,1,1,1,2,3,4\nENDDATA\nINCLUDE 'none.bdf'\n";
+  folder.write("Grids.bdf", "$ grids\n" + tetrahedron);
+  for (const char* name : {"'Grids.bdf'", "\"Grids.bdf\" $ here", "Grids.bdf"})
+    CHECK(volume(mesh_of(read("a.bdf", fmt::format("CEND\nBEGIN BULK\nInclude {}\n{}", name, tetra)))) ==
+          Approx(1 / 6.0));
+  folder.write("Grids.bdf", "$ grids\nGRID,1,,zero\n");
+  CHECK(refused("a.nas", "INCLUDE 'Grids.bdf'\n") == "line 2 of 'Grids.bdf': 'ZERO' is not a number");
+  CHECK(refused("a.bdf", "BEGIN BULK\nINCLUDE 'Grids\n").starts_with("line 2: the name behind INCLUDE does not end"));
 }
 
 TEST_CASE("rules find boundary facets where a file has solids alone") {

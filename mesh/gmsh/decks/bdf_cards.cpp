@@ -37,7 +37,7 @@ std::string column(const std::string& line, std::size_t begin, std::size_t count
 
 BdfCards::BdfCards(std::string_view text) : text_(text) {
   // Executive and case control come before BEGIN BULK; without one all is bulk data.
-  std::size_t number = 0;
+  std::size_t number = 0, control = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     ++number;
@@ -46,11 +46,17 @@ BdfCards::BdfCards(std::string_view text) : text_(text) {
       at_ = std::min(end + 1, text.size());
       number_ = number;
       return;
-    } else if (line.starts_with("GRID")) {
+    } else if (line.starts_with("CEND")) {
+      control = number;
+    } else if (line.starts_with("GRID") && control == 0) {
       return;  // bulk data already
     }
     at = end + 1;
   }
+  if (control > 0)
+    fail_at_line(control,
+                 "case control follows CEND, but no BEGIN BULK says where it ends: put that line before the first "
+                 "card of bulk data");
 }
 
 bool BdfCards::read_line(Line& line) {

@@ -85,8 +85,6 @@ class BdfReader {
       read_element(*element, card);
     } else if (left_out_cards.find(" " + name + " ") != std::string_view::npos) {
       ++deck_.left_out[name];
-    } else if (name.starts_with("INCLUDE")) {
-      fail_at_line(card.line, "INCLUDE is not read: put what that file says in its place");
     } else if (std::ranges::none_of(harmless_cards, [&](std::string_view known) { return name.starts_with(known); })) {
       fail_at_line(card.line, fmt::format("the card {} is not known: take it out if it says nothing about nodes and "
                                           "elements",

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -12,14 +13,18 @@
 #include <tuple>
 #include <utility>
 
+#include "mesh/gmsh/check/file_kinds.hpp"
 #include "mesh/gmsh/decks/deck.hpp"
 #include "mesh/gmsh/decks/deck_elements.hpp"
 #include "mesh/gmsh/decks/deck_readers.hpp"
+#include "mesh/gmsh/decks/whole_deck.hpp"
 #include "mesh/gmsh/raw/counted.hpp"
 
 namespace femcg::mesh {
 
 namespace {
+
+constexpr std::array<std::string_view, 4> deck_endings{".inp", ".bdf", ".nas", ".unv"};
 
 /// Owns the arrays that the spans of a raw mesh point to.
 struct Storage {
@@ -187,5 +192,21 @@ RawMesh read_inp(std::string_view text, double factor) { return Converter(read_i
 RawMesh read_bdf(std::string_view text, double factor) { return Converter(read_bdf_deck(text), factor).convert(); }
 
 RawMesh read_unv(std::string_view text, double factor) { return Converter(read_unv_deck(text), factor).convert(); }
+
+bool is_deck(const std::filesystem::path& file) {
+  return std::ranges::find(deck_endings, ending_of(file)) != deck_endings.end();
+}
+
+RawMesh read_deck(const std::filesystem::path& file, double factor) {
+  const WholeDeck deck(file);
+  const std::string ending = ending_of(file);
+  try {
+    RawMesh raw = (ending == ".inp" ? read_inp : ending == ".unv" ? read_unv : read_bdf)(deck.text(), factor);
+    for (std::string& warning : raw.warnings) warning = deck.in_words_of_files(warning);
+    return raw;
+  } catch (const std::runtime_error& error) {
+    throw std::runtime_error(deck.in_words_of_files(error.what()));
+  }
+}
 
 }  // namespace femcg::mesh

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <string_view>
 
@@ -15,7 +16,7 @@ namespace femcg::mesh {
 /// The mesh of an Abaqus input file of one part: *NODE, *ELEMENT, *ELSET, *SURFACE of element faces. Every element set
 /// and surface is a group: those of *SOLID SECTION first, then of *ELSET, of *ELEMENT, surfaces, as the file begins
 /// them. Sets that the file calls internal are none. Refuses what would have to be made first: several parts or
-/// instances that are moved, *INCLUDE and INPUT=, *SYSTEM, generated nodes and elements.
+/// instances that are moved, *SYSTEM, generated nodes and elements.
 RawMesh read_inp(std::string_view text, double factor);
 
 /// The mesh of Nastran's bulk data. Entities have the numbers of the properties as their tags. Coordinates in a frame
@@ -26,5 +27,11 @@ RawMesh read_bdf(std::string_view text, double factor);
 RawMesh read_unv(std::string_view text, double factor);
 /// Metres of the unit that a universal file states (dataset 164); nothing where it states none.
 std::optional<double> unv_metres(std::string_view text);
+
+/// True for a file that read_deck reads, by its ending.
+bool is_deck(const std::filesystem::path& file);
+/// The mesh of a deck with all files that it includes, by the reader above that its ending says. Sentences have the
+/// file of their line: "line 12 of 'nodes.inc': ...".
+RawMesh read_deck(const std::filesystem::path& file, double factor);
 
 }  // namespace femcg::mesh

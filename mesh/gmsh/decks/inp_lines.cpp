@@ -14,7 +14,9 @@ namespace {
 std::vector<std::string_view> split(std::string_view line) {
   std::vector<std::string_view> fields;
   for (std::size_t begin = 0; begin <= line.size();) {
-    const std::size_t comma = std::min(line.find(',', begin), line.size());
+    std::size_t comma = std::min(line.find(',', begin), line.size());
+    if (const std::size_t quote = line.find('"', begin); quote < comma)
+      comma = std::min(line.find(',', std::min(line.find('"', quote + 1), line.size())), line.size());
     fields.push_back(trimmed(line.substr(begin, comma - begin)));
     begin = comma + 1;
   }
@@ -22,9 +24,8 @@ std::vector<std::string_view> split(std::string_view line) {
   return fields;
 }
 
-std::string without_quotes(std::string_view text) {
-  if (text.size() >= 2 && text.front() == '"' && text.back() == '"') text = text.substr(1, text.size() - 2);
-  return std::string(text);
+std::string_view without_quotes(std::string_view text) {
+  return text.size() >= 2 && text.front() == '"' && text.back() == '"' ? text.substr(1, text.size() - 2) : text;
 }
 
 void add_parameters(const std::vector<std::string_view>& fields, std::size_t first, InpKeyword& keyword) {
@@ -32,7 +33,7 @@ void add_parameters(const std::vector<std::string_view>& fields, std::size_t fir
     const std::size_t equals = fields[f].find('=');
     const std::string name = upper_case(trimmed(fields[f].substr(0, equals)));
     keyword.parameters[name] =
-        equals == std::string_view::npos ? "" : without_quotes(trimmed(fields[f].substr(equals + 1)));
+        equals == std::string_view::npos ? "" : std::string(without_quotes(trimmed(fields[f].substr(equals + 1))));
   }
 }
 
@@ -67,8 +68,9 @@ bool InpLines::next_keyword(InpKeyword& keyword) {
   std::string_view line;
   while (peek(line) && line[0] != '*') pass();
   if (at_ >= text_.size()) return false;
-  pass();
   keyword = {};
+  keyword.begin = at_;
+  pass();
   keyword.line = line_;
   bool continued = line.ends_with(',');
   const std::vector<std::string_view> fields = split(line.substr(1));
@@ -81,6 +83,7 @@ bool InpLines::next_keyword(InpKeyword& keyword) {
     add_parameters(split(line), 0, keyword);
     continued = line.ends_with(',');
   }
+  keyword.end = at_;
   return true;
 }
 
@@ -89,6 +92,7 @@ bool InpLines::next_data(std::vector<std::string_view>& fields) {
   if (!peek(line) || line[0] == '*') return false;
   pass();
   fields = split(line);
+  std::ranges::transform(fields, fields.begin(), without_quotes);
   return true;
 }
 

@@ -13,13 +13,15 @@ struct InpKeyword {
   std::string name;                               ///< in upper case, without blanks within
   std::map<std::string, std::string> parameters;  ///< names in upper case; values as written, without quotes
   std::size_t line = 0;
+  std::size_t begin = 0, end = 0;  ///< its bytes, with all lines that it goes on over
 
   bool has(const std::string& parameter) const { return parameters.contains(parameter); }
   /// Throws std::runtime_error, "line 3: ...", where it is not there.
   const std::string& value(const std::string& parameter) const;
 };
 
-/// Walks through an Abaqus input file: keywords, each with lines of fields that commas separate. Comments (**) and
+/// Walks through an Abaqus input file: keywords, each with lines of fields that commas separate, but for those in
+/// quotes. Comments (**) and
 /// blank lines are passed over.
 class InpLines {
  public:
@@ -27,8 +29,8 @@ class InpLines {
 
   /// The next keyword, after the data lines that are left of this one. False at the end of the file.
   bool next_keyword(InpKeyword& keyword);
-  /// The next data line of this keyword, its fields without blanks at their ends; one that is empty at the end is left
-  /// out. False where there are no more.
+  /// The next data line of this keyword, its fields without blanks or quotes at their ends; one that is empty at the
+  /// end is left out. False where there are no more.
   bool next_data(std::vector<std::string_view>& fields);
   /// The number of the line that was read last, from 1.
   std::size_t line() const { return line_; }

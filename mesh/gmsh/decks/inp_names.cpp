@@ -30,7 +30,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> read_keyw
 /// Keywords that say nothing about a mesh: materials, sections, interactions, loads, output. All that end in SECTION
 /// belong to them, and whatever stands within a step, but for what changes the model there.
 constexpr std::string_view harmless_keywords =
-    " HEADING PREPRINT RESTART ASSEMBLY ENDASSEMBLY END ENDPART ENDINSTANCE STEP ENDSTEP AMPLITUDE ORIENTATION TRANSFORM "
+    " HEADING PREPRINT RESTART ASSEMBLY ENDASSEMBLY END ENDPART ENDINSTANCE STEP ENDSTEP AMPLITUDE ORIENTATION "
+    "TRANSFORM "
     "DISTRIBUTION DISTRIBUTIONTABLE PARAMETER PHYSICALCONSTANTS NORMAL NODALTHICKNESS INITIALCONDITIONS BOUNDARY "
     "MATERIAL ELASTIC DENSITY CONDUCTIVITY SPECIFICHEAT EXPANSION PLASTIC CREEP VISCOELASTIC VISCO VISCOUS "
     "HYPERELASTIC "
@@ -134,9 +135,6 @@ std::string check_keyword(const InpKeyword& keyword, bool in_step) {
   if (lists(making_keywords, name))
     fail_at_line(keyword.line, fmt::format("*{} is not read: give a file that has all nodes and elements in it", name));
   const auto known = std::ranges::find(read_keywords, name, [](const auto& entry) { return entry.first; });
-  if (keyword.has("INPUT"))
-    fail_at_line(keyword.line,
-                 fmt::format("INPUT of *{} is not read: put what that file says in its place", printable(name)));
   if (known != read_keywords.end()) {
     for (const auto& [parameter, value] : keyword.parameters)
       if (!parameter.empty() && known->second.find("," + parameter + ",") == std::string_view::npos)
