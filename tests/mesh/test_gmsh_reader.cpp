@@ -1,6 +1,5 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <unistd.h>
 #include <Eigen/Dense>
 
 #include <algorithm>
@@ -20,6 +19,7 @@
 #include "mesh/geometry.hpp"
 #include "tests/gmsh.hpp"
 #include "tests/locations.hpp"
+#include "tests/scratch_folder.hpp"
 
 namespace {
 
@@ -31,23 +31,8 @@ const fs::path odd_meshes = femcg::tests::source_directory() / "tests" / "meshes
 const fs::path geometries = femcg::tests::source_directory() / "cases" / "meshes";
 
 /// A folder of this process, removed at the end.
-class ScratchFolder {
- public:
-  ScratchFolder() : path_(fs::temp_directory_path() / fmt::format("femcg_gmsh_{}", getpid())) {
-    fs::create_directories(path_);
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  fs::path write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name, std::ios::binary) << text;
-    return path_ / name;
-  }
-  fs::path operator/(const std::string& name) const { return path_ / name; }
-
- private:
-  fs::path path_;
+struct ScratchFolder : femcg::tests::ScratchFolder {
+  ScratchFolder() : femcg::tests::ScratchFolder("femcg_gmsh") {}
 };
 
 std::string contents(const fs::path& file) {
@@ -451,6 +436,58 @@ TEST_CASE("IGES files, written by OpenCASCADE in millimetres and inches" * needs
     const Mesh mesh = read_gmsh(options);
     CHECK(measure(mesh) == doctest::Approx(volume_of_plate).epsilon(2e-4));
   }
+}
+
+TEST_CASE("surfaces alone, as many IGES files have them, become solids where they close" * needs_gmsh()) {
+  const ScratchFolder folder;
+  GmshOptions options;
+  options.size = 0.005;
+  options.order = 2;
+  options.file = odd_meshes / "plate_surfaces.igs";
+  const Mesh plate = read_gmsh(options);
+  CHECK(measure(plate) == doctest::Approx(0.06 * 0.04 * 0.01 - std::acos(-1.0) * 0.008 * 0.008 * 0.01).epsilon(2e-4));
+  CHECK(plate.warnings.front() == "the geometry has 7 surfaces and no solid: they were sewn into 1 solid");
+
+  // The sides of boxes, which share no edges.
+  const auto walls = [&](const std::vector<std::array<double, 4>>& boxes, double gap, std::size_t sides) {
+    std::string script = "SetFactory(\"OpenCASCADE\");\n";
+    int tag = 0;
+    for (const auto& [x, y, z, a] : boxes)
+      for (int side = 0; side < 6 && side < static_cast<int>(sides); ++side) {
+        const int axis = side / 2;
+        const double along[]{axis == 2 && side % 2 == 1 ? a : 0.0, axis == 1 && side % 2 == 1 ? a : 0.0,
+                             axis == 0 && side % 2 == 1 ? a + gap : 0.0};
+        script += fmt::format("Rectangle({}) = {{0, 0, 0, {}, {}}};\n", ++tag, a, a);
+        if (axis == 1) script += fmt::format("Rotate {{{{1, 0, 0}}, {{0, 0, 0}}, Pi/2}} {{Surface{{{}}};}}\n", tag);
+        if (axis == 2) script += fmt::format("Rotate {{{{0, 1, 0}}, {{0, 0, 0}}, -Pi/2}} {{Surface{{{}}};}}\n", tag);
+        script +=
+            fmt::format("Translate {{{}, {}, {}}} {{Surface{{{}}};}}\n", x + along[0], y + along[1], z + along[2], tag);
+      }
+    save(folder.write("walls.geo", script + "Save \"walls.brep\";\n"));
+    GmshOptions of_walls;
+    of_walls.file = folder / "walls.brep";
+    of_walls.size = 0.5;
+    return of_walls;
+  };
+  CHECK(measure(read_gmsh(walls({{0, 0, 0, 1}}, 0, 6))) == doctest::Approx(1));
+  CHECK(measure(read_gmsh(walls({{0, 0, 0, 1}}, 1e-5, 6))) == doctest::Approx(1).epsilon(1e-4));
+  const Mesh two = read_gmsh(walls({{0, 0, 0, 1}, {1, 0.2, 0.2, 0.5}}, 0, 6));  // that touch
+  CHECK(measure(two) == doctest::Approx(1.125));
+  CHECK(has(two.warnings.front(), "sewn into 2 solids"));
+  const auto refused = [](const GmshOptions& given) -> std::string {
+    try {
+      read_gmsh(given);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return {};
+  };
+  CHECK(has(refused(walls({{0, 0, 0, 1}}, 0, 5)),
+            "has 5 surfaces and no solid, and sewn together they do not close: 4 "
+            "edges have a surface on one side only"));
+  CHECK(has(refused(walls({{0, 0, 0, 1}}, 0.1, 6)), "sewn together they do not close"));
+  CHECK(has(refused(walls({{0, 0, 0, 3}, {1, 1, 1, 1}}, 0, 6)), "within one another"));
+  CHECK(has(refused(walls({{0, 0, 0, 1}, {1, 0, 0, 1}}, 0, 6)), "some lie on each other"));
 }
 
 TEST_CASE("Files that are no meshes or geometry, and options that make no sense" * needs_gmsh()) {

@@ -11,6 +11,7 @@
 #include "mesh/gmsh/raw/counted.hpp"
 #include "mesh/gmsh/sdk/improvement.hpp"
 #include "mesh/gmsh/sdk/model.hpp"
+#include "mesh/gmsh/sdk/sewing.hpp"
 #include "mesh/gmsh/sdk/sizes.hpp"
 #include "mesh/refinement_limit.hpp"
 
@@ -97,6 +98,7 @@ int open_geometry(const GmshOptions& options, std::vector<std::string>& warnings
   // OpenCASCADE takes this only once it has begun with a STEP file; of IGES files it makes millimetres.
   if (is_step_file(options.file)) gmsh::option::setString("Geometry.OCCTargetUnit", "M");
   gmsh::open(options.file.string());
+  if (holds_cad_solids(options.file)) sew_surfaces(warnings);
   const int dimension = gmsh::model::getDimension();
   if (dimension < 2) throw std::runtime_error("the geometry has no surface and no volume to be meshed");
   if (holds_cad_solids(options.file)) join_touching_parts(dimension, warnings);

@@ -30,7 +30,7 @@ std::string GmshSession::printed() const {
       }
     }
     const std::size_t first = plain.find_first_not_of("* \t");
-    if (first == std::string::npos) continue;
+    if (first == std::string::npos || plain.starts_with("Total number of loaded entities")) continue;  // of IGES files
     return plain.substr(first, plain.find_last_not_of("* \t") + 1 - first);
   }
   return {};
