@@ -132,7 +132,9 @@ std::string case_text(const fs::path& case_file, const fs::path& mesh_file) {
       {fmt::format("#   femcg check {}", in_yaml(name))},
       {fmt::format("#   femcg run {}", in_yaml(name))},
       {"#"},
-      {"# Any units that fit together, such as m, W and degrees Celsius: nothing is converted."},
+      {mesh_file.empty() ? "# Any units that fit together, such as m, W and degrees Celsius: nothing is converted."
+                         : "# Lengths of the file become metres (mesh.unit). Other units fit together with them, such "
+                           "as W and degrees Celsius."},
       {"title: " + in_yaml(case_file.stem().string()), "title"},
       {"# name: temperature", "name"},
       {"# unit: degC", "unit"},
@@ -156,7 +158,7 @@ std::string case_text(const fs::path& case_file, const fs::path& mesh_file) {
       {fmt::format("  # {}: {{transfer: 10, ambient: 20}}", sides[1]), "boundary..transfer"},
       {"solver:", "solver"},
       {"  operator: auto", "solver.operator"},
-      {"  preconditioner: jacobi", "solver.preconditioner"},
+      {"  preconditioner: auto", "solver.preconditioner"},
       {"  tolerance: 1.0e-8", "solver.tolerance"},
       {"  # device: cpu", "solver.device"},
       {"output:", "output"},

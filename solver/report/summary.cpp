@@ -154,6 +154,19 @@ std::string balance_text(const Balance& balance) {
                      balance.sources, balance.out, balance.sinks, balance.relative_error());
 }
 
+/// Digits that show how u varies, beside an offset that may be much larger; `least` where it is not.
+int digits_of(const Quantities& q, int least) {
+  constexpr int most = 17, beyond = 9;
+  const double range = q.maximum - q.minimum, size = std::max(std::abs(q.minimum), std::abs(q.maximum));
+  if (!(range > 0) || !std::isfinite(size)) return least;
+  return std::clamp(static_cast<int>(std::ceil(std::log10(size / range))) + least + 5 - beyond, least, most);
+}
+
+/// u, or a mean of it: nothing where a group has no facets.
+std::string value_text(double value, const Quantities& q, int least = 9) {
+  return std::isnan(value) ? "-" : fmt::format("{:.{}g}", value, digits_of(q, least));
+}
+
 /// Regions and boundary groups, a line each.
 void describe_parts(std::string& text, const Record& r) {
   const Quantities& q = *r.quantities;
@@ -163,15 +176,15 @@ void describe_parts(std::string& text, const Record& r) {
     ((cells += fmt::format(" {:>12}", values)), ...);
     return cells;
   };
+  const auto mean = [&](double value) { return value_text(value, q, 6); };
   line(text, "region", columns("", plane ? "area" : "volume", "mean"));
-  for (const auto& [name, region] : q.regions)
-    line(text, "", columns(name, or_none(region.volume), or_none(region.mean)));
+  for (const auto& [name, region] : q.regions) line(text, "", columns(name, or_none(region.volume), mean(region.mean)));
   if (!q.groups.empty())
     line(text, "group",
          columns("", plane ? "length" : "area", "mean", "minimum", "maximum") + fmt::format(" {:>15}", "flux"));
   for (const auto& [name, group] : q.groups)
     line(text, "",
-         columns(name, or_none(group.area), or_none(group.mean), or_none(group.minimum), or_none(group.maximum)) +
+         columns(name, or_none(group.area), mean(group.mean), mean(group.minimum), mean(group.maximum)) +
              fmt::format(" {:>15}{}{}", fmt::format("{:.9g}", std::abs(group.flux)), group.flux == 0 ? "" : " ",
                          in_or_out(group.flux)));
   line(text, "balance", balance_text(q.balance));
@@ -184,10 +197,11 @@ void describe_solution(std::string& text, const Record& r) {
   if (!r.quantities) return;
   const Quantities& q = *r.quantities;
   line(text, label_of(r.solution),
-       fmt::format("from {:.9g} to {:.9g}{}{}, integral {:.9g}", q.minimum, q.maximum,
+       fmt::format("from {} to {}{}{}, integral {:.9g}", value_text(q.minimum, q), value_text(q.maximum, q),
                    r.solution.unit.empty() ? "" : " ", on_one_line(r.solution.unit, width), q.integral));
   describe_parts(text, r);
-  for (const auto& [probe, value] : q.probes) line(text, "probe", fmt::format("{:<16} {: .9g}", probe, value));
+  for (const auto& [probe, value] : q.probes)
+    line(text, "probe", fmt::format("{:<16} {}{}", probe, std::signbit(value) ? "" : " ", value_text(value, q)));
   if (r.errors)
     line(text, "error",
          fmt::format("L2 {:.3e}{}, H1 {:.3e}{}", r.errors->l2, relative(r.errors->l2, r.errors->norm_l2), r.errors->h1,
@@ -209,7 +223,7 @@ void describe_loads(std::string& text, const Record& r) {
   const std::size_t beside = (terminal_width() - of_labels) / (width + 1);
   const auto value = [](const auto& of) {
     return [of](const LoadRecord& load) {
-      return load.quantities ? fmt::format("{:.9g}", of(*load.quantities)) : std::string("-");
+      return load.quantities ? value_text(of(*load.quantities), *load.quantities) : std::string("-");
     };
   };
   const bool numbered = std::ranges::any_of(r.loads, [](const LoadRecord& load) { return load.name.size() > width; });

@@ -54,6 +54,8 @@ TEST_CASE("init of a geometry names the file and says how its groups are found" 
   CHECK(made.status == 0);
   CHECK(contains(made.out, "\n  file: 'my part.step' "));
   CHECK(contains(made.out, "What there is, by tag, and a draft of groups: femcg mesh "));
+  CHECK(contains(made.out, "\n# Lengths of the file become metres (mesh.unit)."));
+  CHECK(contains(made.out, "\n  preconditioner: auto "));
   const Result all = shell(copy + "$femcg init 'my part.step' > o && " + with_examples +
                            "'my part.yaml' > all.yaml && $femcg check all.yaml");
   INFO(all.err);

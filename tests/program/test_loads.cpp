@@ -331,6 +331,28 @@ TEST_CASE("the error of a solution that rounding ends is that of its residual") 
   CHECK(result["solve"]["energy_error"].get<double>() < 1e-12);
 }
 
+TEST_CASE("a small rise on a large offset is shown in full, and fluxes that rounding spoils are noted") {
+  const auto out = [](const std::string& equation, const std::string& boundary) {
+    const Result made = shell(file("case.yaml",
+                                   "mesh: {box: {cells: [16, 16], cell: quadrilateral}}\ndegree: 2\nsolver: "
+                                   "{device: cpu, operator: csr}\noutput: {vtu: false, probes: {mid: [0.5, "
+                                   "0.5]}}\nequation: {" +
+                                       equation + "}\nboundary: {" + boundary + "}\n") +
+                              "$femcg run case.yaml");
+    CHECK(made.status == 0);
+    return made.out;
+  };
+  const std::string rise = out("source: 0.001", "all: {value: 1e6}");
+  CHECK(contains(rise, "from 1000000 to 1000000.00007367"));
+  CHECK(contains(rise, "probe       mid               1000000.00007367"));
+  CHECK(!contains(rise, "is not balanced"));
+  const std::string plain = out("source: 1", "all: {value: 20}");
+  CHECK(contains(plain, "from 20 to 20.0736"));
+  CHECK(!contains(plain, "is not balanced"));
+  const std::string penalty = out("source: 1", "left: {transfer: 1e15, ambient: 5}");
+  CHECK(contains(penalty, "of the heat that comes and goes is not balanced, for which"));
+}
+
 TEST_CASE("the table of loads has the fluxes, and one of all that no other entry names") {
   const std::string given = "mesh: {box: {cells: [2, 2]}}\nboundary: {left: {value: 0}, all: {flux: 2}}\n";
   const Result loads = shell(file("case.yaml", given + "loads: {a: {}, b: {boundary: {all: {flux: -1}}}}\n") +
