@@ -14,6 +14,7 @@
 
 #include "mesh/base/counting.hpp"
 #include "mesh/boundary_surface.hpp"
+#include "mesh/element/quadrature.hpp"
 #include "mesh/element/reference_cell.hpp"
 #include "mesh/geometry.hpp"
 #include "mesh/locate.hpp"
@@ -131,6 +132,7 @@ class Fit {
       }
   }
 
+  const std::vector<BoundaryFacet>& facets() const { return facets_; }
   const std::vector<std::int32_t>& nodes() const { return nodes_; }
   const std::vector<std::int32_t>& cells() const { return cells_; }
 
@@ -218,7 +220,27 @@ void report_touches(Mesh& mesh, std::span<const std::int32_t> components, const 
         apart.size(), place_text(mesh, mesh.point(apart.front()))));
 }
 
-/// Throws where a vertex or the centre of a cell lies within a cell of another component.
+/// The first of some points of the reference cell, in the cells of a mesh: a quadrature point, which lies on no plane
+/// of symmetry, as the facets of another part may.
+class SamplePoint {
+ public:
+  SamplePoint(const Mesh& mesh, const Eigen::MatrixXd& points) : mesh_(&mesh), tables_(mesh, points.leftCols(1)) {}
+
+  Point of(std::int32_t cell) const {
+    Point made{};
+    const auto nodes = mesh_->nodes(cell);
+    for (std::size_t a = 0; a < nodes.size(); ++a)
+      for (std::size_t i = 0; i < 3; ++i)
+        made[i] += tables_.values(0, static_cast<Eigen::Index>(a)) * mesh_->point(nodes[a])[i];
+    return made;
+  }
+
+ private:
+  const Mesh* mesh_;
+  GeometryTables tables_;
+};
+
+/// Throws where a vertex, or a point of a cell or of a facet, lies within a cell of another component.
 void check_overlap(const Mesh& mesh, std::span<const std::int32_t> components, const Fit& fit) {
   const std::int32_t count = *std::ranges::max_element(components) + 1;
   if (count < 2) return;
@@ -249,7 +271,15 @@ void check_overlap(const Mesh& mesh, std::span<const std::int32_t> components, c
     points.push_back(point);
     cells.push_back(cell);
   };
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) add(cell_centre(mesh, cell), cell);
+  const SamplePoint in_cell(mesh, cell_quadrature(mesh.shape, 2).points);
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
+    add(cell_centre(mesh, cell), cell);
+    add(in_cell.of(cell), cell);
+  }
+  std::vector<SamplePoint> on_facets;
+  for (int f = 0; f < static_cast<int>(mesh::facets(mesh.shape).size()); ++f)
+    on_facets.emplace_back(mesh, facet_quadrature(mesh.shape, f, 2).points);
+  for (const BoundaryFacet& facet : fit.facets()) add(on_facets[facet.facet].of(facet.cell), facet.cell);
   for (std::size_t n = 0; n < fit.nodes().size(); ++n) add(mesh.point(fit.nodes()[n]), fit.cells()[n]);
   if (points.empty()) return;
   const PointTree tree(points);

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "mesh/base/first_failure.hpp"
+#include "mesh/geometry.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/forms/cells_at_points.hpp"
 #include "solver/messages/error.hpp"
@@ -227,6 +228,16 @@ void measure_cells(const Problem& problem, const Load& load, std::span<const Cel
   }
 }
 
+/// "[0, 1] x [0, 2]", over all processes.
+std::string box_text(const mesh::Mesh& mesh, const operators::SharedDofs& shared) {
+  const mesh::Extent here = mesh::extent_of(mesh);
+  std::string text;
+  for (int axis = 0; axis < mesh.dimension(); ++axis)
+    text += fmt::format("{}[{:.4g}, {:.4g}]", axis == 0 ? "" : " x ", shared.least(here.low[axis]),
+                        -shared.least(-here.high[axis]));
+  return text;
+}
+
 }  // namespace
 
 Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, const operators::SharedDofs& shared,
@@ -243,7 +254,8 @@ Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, c
     const double distance = first->front();
     const std::string name = fmt::format("probe {} at {}", in_quotes(probe.name), point_text(probe.point.data()));
     if (distance == infinity) {
-      problems.push_back(at_place(probe.place, name + " lies outside the mesh"));
+      problems.push_back(
+          at_place(probe.place, fmt::format("{} lies outside the mesh, which is in {}", name, box_text(mesh, shared))));
       continue;
     }
     if (distance > 0 && warnings != nullptr)

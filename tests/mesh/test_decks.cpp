@@ -240,6 +240,46 @@ TEST_CASE(
   CHECK(volume(plate) == Approx(2 + 2.0 / 3 * 2 * 0.25));
 }
 
+TEST_CASE("tetrahedra of 10 nodes and triangles of 6 keep their curved volume, in the orders of all three formats") {
+  // A quadratic map moves every edge's middle elsewhere, so that two nodes in each other's place change the volume: the
+  // integral of its Jacobian determinant, by x^a y^b z^c over the unit simplex = a! b! c! / (a + b + c + d)!.
+  struct Kind {
+    int dimension;
+    double exact;
+    const char *inp, *bdf, *unv;
+  };
+  const double of_tetrahedron = 1 / 6.0 + 0.3 / 24 - 0.06 / 60 - 0.04 / 120 + 0.01 / 360 - 0.05 / 60;
+  for (const Kind& kind : {Kind{3, of_tetrahedron, "C3D10\n1, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10\n",
+                                "CTETRA,1,1,1,2,3,4,5,6\n,7,8,9,10\n", "1 118 1 1 1 10\n1 5 2 6 3 7 8 9\n10 4\n"},
+                           Kind{2, 0.5 + 0.3 / 6 - 0.06 / 12, "CPS6\n1, 1, 2, 3, 4, 5, 6\n", "CTRIA6,1,1,1,2,3,4,5,6\n",
+                                "1 92 1 1 1 6\n1 4 2 5 3 6\n"}}) {
+    const bool solid = kind.dimension == 3;
+    std::vector<std::array<double, 3>> points{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}};
+    if (solid) points.push_back({0, 0, 1});
+    const std::size_t corners = points.size();
+    for (const auto& [a, b] : {std::pair{0, 1}, {1, 2}, {2, 0}, {0, 3}, {1, 3}, {2, 3}})
+      if (static_cast<std::size_t>(b) < corners)
+        points.push_back(
+            {(points[a][0] + points[b][0]) / 2, (points[a][1] + points[b][1]) / 2, (points[a][2] + points[b][2]) / 2});
+    std::string inp = "*NODE\n", bdf, unv = "    -1\n  2411\n";
+    for (std::size_t n = 0; n < points.size(); ++n) {
+      const auto& [x, y, z] = points[n];
+      const std::array moved{x + 0.3 * x * y + 0.2 * y * z, y + 0.1 * x * x, solid ? z + 0.25 * x * y : 0};
+      inp += fmt::format("{}, {}, {}, {}\n", n + 1, moved[0], moved[1], moved[2]);
+      bdf += fmt::format("GRID,{},,{:.6f},{:.6f},{:.6f}\n", n + 1, moved[0], moved[1], moved[2]);
+      unv += fmt::format("{} 1 1 1\n{} {} {}\n", n + 1, moved[0], moved[1], moved[2]);
+    }
+    inp += std::string("*ELEMENT, TYPE=") + kind.inp;
+    unv += std::string("    -1\n    -1\n  2412\n") + kind.unv + "    -1\n";
+    for (const mesh::RawMesh& raw :
+         {mesh::read_inp(inp, 1), mesh::read_bdf(bdf + kind.bdf, 1), mesh::read_unv(unv, 1)}) {
+      const mesh::Mesh made = mesh_of(raw);
+      CHECK(made.order == 2);
+      CHECK(volume(made) == Approx(kind.exact).epsilon(1e-12));
+    }
+  }
+}
+
 TEST_CASE("what is wrong with a universal file is one sentence with its line") {
   const auto dataset = [](int number, const std::string& lines) {
     return fmt::format("    -1\n{:6}\n{}    -1\n", number, lines);

@@ -380,6 +380,9 @@ TEST_CASE("hanging nodes, parts that touch or overlap, and nodes that are nearly
   CHECK(refusal_of(mesh_of_rectangles({{0, 0, 1, 1}, {0.9, 0.25, 1, 0.5}})).starts_with("parts of the mesh overlap"));
   CHECK(refusal_of(mesh_of_rectangles({{0, 0, 3, 1}, {1, -1, 1, 3}}))
             .starts_with("parts of the mesh overlap"));  // crossed
+  for (const double shift : {0.1, 0.25, 0.5, 0.9})       // sides in common, by which no vertex lies within a cell
+    CHECK(
+        refusal_of(mesh_of_rectangles({{0, 0, 1, 1}, {1 - shift, 0, 1, 1}})).starts_with("parts of the mesh overlap"));
   // A gap within the rounding of a file is none, one of a tenth is.
   for (const double gap : {0.0, 1e-12, 1e-6, 0.1, -1e-6}) {
     CAPTURE(gap);

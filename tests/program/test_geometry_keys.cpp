@@ -62,6 +62,12 @@ TEST_CASE("a face or solid by a point nearby" * needs_gmsh()) {
   CHECK(contains(tie.err, "case.yaml:2:1: "));
   CHECK(contains(tie.err, "group 'edge': entities "));
   CHECK(contains(tie.err, "of dimension 2 are as near to (0, 0, 0.5), at 0: take a point that is nearer"));
+
+  // A point in another unit is mostly far away.
+  const Result far = check_of(
+      file("bar.geo", bar), "degree: 1\nmesh: {file: bar.geo, groups: {end: {dimension: 2, near: [100, 0.5, 0.5]}}}\n");
+  CHECK(contains(far.err,
+                 "group 'end': the point (100, 0.5, 0.5) lies 98 from the mesh, which lies in [0, 2] x [0, 1] x "));
 }
 
 TEST_CASE("the distance to every shape of cell and facet" * needs_gmsh()) {

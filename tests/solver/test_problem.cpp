@@ -160,7 +160,7 @@ TEST_CASE("wrong conditions are told with their place and the nearest name") {
   made.problem.boundary = {value_on("left", "0")};
   made.output.probes = {{"far", {7, 7, 0}, "test:3:4"}, {"middle", {0.5, 0.5, 0}, "test:3:9"}};
   CHECK_THROWS_WITH(solver::locate_probes(made.output.probes, mesh),
-                    "test:3:4: probe 'far' at (7, 7) lies outside the mesh");
+                    "test:3:4: probe 'far' at (7, 7) lies outside the mesh, which is in [0, 1] x [0, 1]");
 }
 
 TEST_CASE("nodes at which boundary values disagree are counted once, however many facets meet there") {

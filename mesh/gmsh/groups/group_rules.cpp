@@ -29,9 +29,15 @@ struct Box {
         greatest[i] = std::max(greatest[i], raw.point(node)[i]);
       }
   }
+  double size() const { return std::hypot(greatest[0] - least[0], greatest[1] - least[1], greatest[2] - least[2]); }
   std::string text() const {
-    return fmt::format("[{:.4g}, {:.4g}] x [{:.4g}, {:.4g}] x [{:.4g}, {:.4g}]", least[0], greatest[0], least[1],
-                       greatest[1], least[2], greatest[2]);
+    constexpr double rounding = 1e-12;
+    std::array<std::string, 3> axes;
+    double largest = 0;
+    for (int i = 0; i < 3; ++i) largest = std::max({largest, std::abs(least[i]), std::abs(greatest[i])});
+    const auto plain = [&](double x) { return std::abs(x) < rounding * largest ? 0.0 : x; };
+    for (int i = 0; i < 3; ++i) axes[i] = fmt::format("[{:.4g}, {:.4g}]", plain(least[i]), plain(greatest[i]));
+    return fmt::format("{}", fmt::join(axes, " x "));
   }
 
   std::array<double, 3> least{infinity, infinity, infinity}, greatest{-infinity, -infinity, -infinity};
@@ -69,8 +75,9 @@ bool holds_everywhere(const RawMesh& raw, const ElementBlock& block, const Group
   });
 }
 
-/// Nothing where no element has vertices. Throws where two are as near.
-std::optional<int> entity_near(const RawMesh& raw, const std::string& name, const GroupRule& rule) {
+/// Nothing where no element has vertices. Throws where two are as near. A point far away is mostly one in another unit.
+std::optional<int> entity_near(const RawMesh& raw, const std::string& name, const GroupRule& rule,
+                               std::vector<std::string>* warnings) {
   const Nearest nearest = nearest_entity(raw, rule.dimension, rule.near);
   if (!std::isfinite(nearest.distance)) return std::nullopt;
   if (nearest.runner_up != 0)
@@ -78,6 +85,12 @@ std::optional<int> entity_near(const RawMesh& raw, const std::string& name, cons
         "group '{}': entities {} and {} of dimension {} are as near to ({:.6g}), at {:.3g}: take a point that "
         "is nearer to one of them, or tags",
         name, nearest.entity, nearest.runner_up, rule.dimension, fmt::join(rule.near, ", "), nearest.distance));
+  Box box;
+  for (const ElementBlock& block : raw.elements(rule.dimension)) box.add(raw, block);
+  if (warnings != nullptr && nearest.distance > box.size())
+    warnings->push_back(
+        fmt::format("group '{}': the point ({:.6g}) lies {:.3g} from the mesh, which lies in {}, in metres", name,
+                    fmt::join(rule.near, ", "), nearest.distance, box.text()));
   return nearest.entity;
 }
 
@@ -139,7 +152,7 @@ std::set<int> entities_of(const RawMesh& raw, const std::string& name, const Gro
     found.insert(tag);
   }
   if (!rule.near.empty())
-    if (const auto entity = entity_near(raw, name, rule)) found.insert(*entity);
+    if (const auto entity = entity_near(raw, name, rule, warnings)) found.insert(*entity);
   if (!rule.name.empty()) found = entities_of_name(raw, present, name, rule);
   if (found.empty())
     throw std::runtime_error(
