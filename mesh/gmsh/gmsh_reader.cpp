@@ -21,6 +21,7 @@
 #include "mesh/gmsh/check/file_kinds.hpp"
 #include "mesh/gmsh/check/msh_check.hpp"
 #include "mesh/gmsh/decks/deck_mesh.hpp"
+#include "mesh/gmsh/decks/whole_deck.hpp"
 #include "mesh/gmsh/groups/group_rules.hpp"
 #include "mesh/gmsh/imported_mesh.hpp"
 #include "mesh/gmsh/length_unit.hpp"
@@ -63,7 +64,7 @@ Lengths lengths_of(const GmshOptions& options) {
   if (lengths.taken == 0) throw std::runtime_error(fmt::format("'{}' is no unit of length", options.unit));
   if (is_step_file(options.file)) lengths.stated = stated_metres(FileBytes(options.file).view());
   if (converted && !is_step_file(options.file)) lengths.stated = iges_metres(FileBytes(options.file).view());
-  if (ending_of(options.file) == ".unv") lengths.stated = unv_metres(FileBytes(options.file).view());
+  if (ending_of(options.file) == ".unv") lengths.stated = unv_metres(WholeDeck(options.file).text());
   if (converted && given && !lengths.stated)
     throw std::runtime_error(
         "mesh.unit cannot replace the unit that this file states, which is converted to metres: "

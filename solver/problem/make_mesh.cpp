@@ -7,7 +7,9 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "mesh/box/box.hpp"
 #include "mesh/box/box_part.hpp"
+#include "mesh/cell_quality.hpp"
 #include "mesh/dofs/ordering.hpp"
 #include "mesh/gmsh/check/file_kinds.hpp"
 #include "mesh/refinement_limit.hpp"
@@ -20,9 +22,31 @@ namespace femcg::solver {
 
 namespace {
 
+/// All cells of a box are alike, so that one of them shows whether they are flat.
+void note_flat_cells(mesh::BoxOptions box, mesh::Mesh& mesh) {
+  if (mesh::is_tensor(box.shape)) return;
+  for (std::size_t axis = 0; axis < 3; ++axis) box.size[axis] /= box.cells[axis];
+  box.cells = {1, 1, 1};
+  box.distort = 0;
+  constexpr double flat = 5;
+  double smallest = 180;
+  for (const mesh::CellQuality& quality : mesh::cell_qualities(mesh::make_box(box)))
+    smallest = std::min(smallest, quality.smallest_angle);
+  if (smallest < flat)
+    mesh.warnings.push_back(fmt::format(
+        "the cells of the box are flat, with angles of {:.2g} degrees: CG takes many times the iterations that "
+        "it takes with cells as high as they are wide",
+        smallest));
+}
+
 /// Without the refinements that are left then.
 mesh::Mesh generate(const MeshChoice& choice) {
-  if (std::holds_alternative<mesh::BoxOptions>(choice.source)) return mesh::implicit_box(unrefined_box(choice).box);
+  if (std::holds_alternative<mesh::BoxOptions>(choice.source)) {
+    const mesh::BoxOptions box = unrefined_box(choice).box;
+    mesh::Mesh mesh = mesh::implicit_box(box);
+    note_flat_cells(box, mesh);
+    return mesh;
+  }
   mesh::GmshOptions file = std::get<mesh::GmshOptions>(choice.source);
   file.refine -= refinements_left(choice);
   return mesh::read_gmsh(file);

@@ -359,7 +359,7 @@ TEST_CASE("decks include other files, whose lines sentences name") {
     return {};
   };
   const std::string elements = "*include, input=\"more\\tetrahedron.inc\"\n";
-  for (const char* by : {"*NODE,\n INPUT=nodes.inc\n", "*NODE\n*INCLUDE, INPUT=nodes.inc\n"}) {
+  for (const char* by : {"*NODE,\n INPUT=nodes.inc\n", "\xEF\xBB\xBF*NODE\n*INCLUDE, INPUT=nodes.inc\n"}) {
     const mesh::RawMesh raw = read("a.inp", by + elements);
     CHECK(volume(mesh_of(raw)) == Approx(1 / 6.0));
     CHECK(raw.groups.at(0).name == "K\u00FChl");

@@ -142,6 +142,7 @@ TEST_CASE("all the freedom of the format") {
   CHECK(file.matrix.nonzeros() == 9);  // two entries are added up, and the zero stays
   CHECK(std::string(name(file.field)) == "real");
   CHECK(std::string(name(file.symmetry)) == "general");
+  CHECK(read_text("\xEF\xBB\xBF%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n").matrix.nonzeros() == 1);
 }
 
 TEST_CASE("a pattern has ones, which duplicates add up, mirrored too") {

@@ -178,6 +178,18 @@ TEST_CASE("a box that does not fit into memory is refused before it is made") {
   }
 }
 
+TEST_CASE("flat cells of a box are noted") {
+  const auto noted = [](const char* size) {
+    const Result made = check_of("", fmt::format("mesh: {{box: {{cells: [4, 4, 4], cell: tetrahedron, size: {}}}}}\n"
+                                                 "boundary: {{left: {{value: 0}}}}\n",
+                                                 size));
+    CHECK(made.status == 0);
+    return contains(made.err, "the cells of the box are flat, with angles of ");
+  };
+  CHECK(noted("[1, 1, 1e-6]"));
+  CHECK(!noted("[1, 1, 0.5]"));
+}
+
 TEST_CASE("unit and scale: the mesh is in metres, and so is all that a case says of it" * needs_gmsh()) {
   // A unit box in each kind of file; `size`, `where` and `near` are lengths of the mesh.
   const std::string box = "SetFactory(\"OpenCASCADE\");\nBox(1) = {0, 0, 0, 1, 2, 3};\nMesh.MeshSizeMax = 1;\n";

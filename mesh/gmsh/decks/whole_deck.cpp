@@ -56,9 +56,13 @@ std::string from_latin1(std::string_view text) {
   return made;
 }
 
-void check_text(std::string_view text) {
+/// Without the byte order mark that some editors put before a text. Throws where it is none.
+std::string_view text_of(const FileBytes& bytes) {
+  constexpr std::string_view mark = "\xEF\xBB\xBF";
+  const std::string_view text = bytes.view();
   if (text.substr(0, 4096).find('\0') != std::string_view::npos)
     throw std::runtime_error("the file is not text in ASCII or UTF-8, but binary or in UTF-16: save it as plain text");
+  return text.starts_with(mark) ? text.substr(mark.size()) : text;
 }
 
 std::size_t count_lines(std::string_view text) {
@@ -139,12 +143,12 @@ std::vector<WholeDeck::Include> WholeDeck::includes_of(std::string_view text) co
 
 WholeDeck::WholeDeck(const fs::path& file)
     : folder_(file.parent_path()), ending_(ending_of(file)), bytes_(std::make_unique<FileBytes>(file)) {
-  const std::string_view text = bytes_->view();
-  check_text(text);
-  const bool utf8 = is_utf8(text);
-  if (utf8 && includes_of(text).empty()) return;
+  text_ = text_of(*bytes_);
+  const bool utf8 = is_utf8(text_);
+  if (utf8 && includes_of(text_).empty()) return;
   open_ = {fs::weakly_canonical(file)};
-  append(utf8 ? text : from_latin1(text), "", folder_);
+  append(utf8 ? text_ : from_latin1(text_), "", folder_);
+  text_ = made_;
 }
 
 void WholeDeck::append_piece(std::string_view text, std::size_t of_file, const std::string& file) {
@@ -192,8 +196,8 @@ void WholeDeck::append_file(const Include& include, const std::string& from, con
   open_.push_back(real);
   try {
     const FileBytes bytes(real);
-    check_text(bytes.view());
-    append(is_utf8(bytes.view()) ? bytes.view() : from_latin1(bytes.view()), include.file, path.parent_path());
+    const std::string_view text = text_of(bytes);
+    append(is_utf8(text) ? text : from_latin1(text), include.file, path.parent_path());
   } catch (const std::runtime_error& failure) {
     constexpr std::string_view of_file = "the file ";
     const std::string what = failure.what();

@@ -18,8 +18,10 @@ class WholeDeck {
  public:
   /// Throws std::runtime_error, "line 12: ...", for an included file that cannot be read or includes itself.
   explicit WholeDeck(const std::filesystem::path& file);
+  WholeDeck(const WholeDeck&) = delete;
+  WholeDeck& operator=(const WholeDeck&) = delete;
 
-  std::string_view text() const { return made_.empty() ? bytes_->view() : std::string_view(made_); }
+  std::string_view text() const { return text_; }
   /// A sentence "line 12: ..." on the text, with the line and name of the file that it stands in.
   std::string in_words_of_files(const std::string& sentence) const;
 
@@ -46,7 +48,8 @@ class WholeDeck {
   std::filesystem::path folder_;
   std::string ending_;
   std::unique_ptr<FileBytes> bytes_;
-  std::string made_;           ///< where it is not the file as it is
+  std::string made_;  ///< where it is not the file as it is
+  std::string_view text_;
   std::size_t lines_ = 0;      ///< of made_
   std::vector<Piece> pieces_;  ///< in the order of their lines
   std::vector<std::filesystem::path> open_;

@@ -59,8 +59,10 @@ MatrixSymmetry symmetry_of(const std::string& word) {
 }
 
 EntryFormat read_header(LineReader& reader) {
-  const auto line = reader.next_line();
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // that some editors put before a text
+  auto line = reader.next_line();
   if (!line) throw MatrixMarketError(1, "the file is empty");
+  if (line->starts_with(byte_order_mark)) line->remove_prefix(byte_order_mark.size());
   check_kind(*line);
   Words words(*line);
   words.next();
