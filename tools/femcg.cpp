@@ -168,7 +168,7 @@ void add_matrix_options(CLI::App& command, CommandLine& line) {
 }
 
 void add_mesh_options(CLI::App& command, CommandLine& line) {
-  command.add_option("FILE", line.mesh_file, "mesh (.msh), geometry (.geo, .step, .brep, .iges) or case (.yaml)");
+  command.add_option("FILE", line.mesh_file, "mesh (.msh, .inp, .bdf, .unv), geometry (.geo, .step, .brep, .iges) or case (.yaml)");
   command.add_option("--size", line.size, "mesh.size: of a cell, for geometry")->type_name("LENGTH");
   command.add_option("--order", line.order_of_cells, "mesh.order: geometric order of the cells, for geometry")
       ->type_name("N");

@@ -139,6 +139,10 @@ TEST_CASE("what Nastran's bulk data may not say is one sentence with its line") 
   const mesh::RawMesh raw = mesh::read_bdf(tetrahedron + "CTETRA,1,1,1,2,3,4\nCBAR,2,1,1,2\nRBE2,3,1\n", 1);
   REQUIRE(raw.warnings.size() == 2);
   CHECK(raw.warnings[0] == "left out 1 element of type CBAR, which is no cell or facet");
+  const mesh::RawMesh glued =
+      mesh::read_bdf(tetrahedron + "CTETRA,1,1,1,2,3,4\nMPC,1,1,1,1.,2,1,-1.\nMPC,1,3,1,1.,4,1,-1.\n", 1);
+  REQUIRE(glued.warnings.size() == 1);
+  CHECK(glued.warnings[0].starts_with("line 6: MPC joins nothing here"));
 }
 
 namespace {
@@ -330,6 +334,7 @@ TEST_CASE("Abaqus: surfaces of shells and of free faces, sets before their eleme
                "a b") == 1);
   CHECK(inp_refusal(deck + "*NODE, INPUT=more.inp\n").starts_with("line 17: INPUT of *NODE is not read"));
   CHECK(inp_refusal(deck + "*AMPLITUDE, INPUT=more.inp\n").empty());
+  CHECK(inp_refusal(deck + "*IMPERFECTION, INPUT=moved.txt\n").starts_with("line 17: *IMPERFECTION is not read"));
   CHECK(inp_refusal(deck + "*MIRROR, PLANE=X\n").starts_with("line 17: *MIRROR is not known: take it out"));
   CHECK(inp_refusal(deck + "*STEP\n*MODEL CHANGE, REMOVE\nA\n").starts_with("line 18: *MODELCHANGE is not read"));
   CHECK(
@@ -340,6 +345,9 @@ TEST_CASE("Abaqus: surfaces of shells and of free faces, sets before their eleme
             .starts_with("line 17: elements of type COH3D8 are not read"));
   CHECK(
       mesh::read_inp(deck + "*TIE, NAME=t\na, b\n", 1).warnings.at(0).starts_with("line 17: *TIE joins nothing here"));
+  CHECK(mesh::read_inp(deck + "*EQUATION\n2\n1, 1, 1, 2, 1, -1\n", 1)
+            .warnings.at(0)
+            .starts_with("line 17: *EQUATION joins"));
 }
 
 TEST_CASE("decks include other files, whose lines sentences name") {

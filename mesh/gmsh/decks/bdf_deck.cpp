@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <unordered_map>
 
 #include "mesh/gmsh/check/msh_cursor.hpp"
@@ -51,6 +53,9 @@ constexpr std::string_view harmless_cards[]{
     "FLFACT", "MKAERO", "TRIM",   "GUST",   "SLOAD", "NSM",    "SEQGP",  "ECHO",   "BAROR", "BEAMOR", "NXSTRAT",
     "MDLPRM", "MONPNT", "LSEQ",   "RAND",   "CREEP", "SPOINT", "EPOINT", "THERMAL"};
 
+/// Cards by which parts are joined that share no nodes: equations, glue, contact.
+constexpr std::string_view joining_cards = " MPC BGSET BCTABLE BCTABL1 BCONNECT BCONP ";
+
 /// Place of a Nastran node of an element in Abaqus's order. The orders differ for hexahedra with middle nodes: Nastran
 /// lists the upright edges before those of the upper face.
 std::size_t place_of(const BdfElement& element, std::size_t node, std::size_t count) {
@@ -85,6 +90,10 @@ class BdfReader {
       read_element(*element, card);
     } else if (left_out_cards.find(" " + name + " ") != std::string_view::npos) {
       ++deck_.left_out[name];
+    } else if (joining_cards.find(" " + name + " ") != std::string_view::npos) {
+      if (joining_.insert(name).second)
+        deck_.warnings.push_back(fmt::format(
+            "line {}: {} joins nothing here: nothing flows between cells that share no nodes", card.line, name));
     } else if (std::ranges::none_of(harmless_cards, [&](std::string_view known) { return name.starts_with(known); })) {
       fail_at_line(card.line, fmt::format("the card {} is not known: take it out if it says nothing about nodes and "
                                           "elements",
@@ -157,6 +166,7 @@ class BdfReader {
   std::unordered_map<std::int64_t, Grid> grids_;
   std::vector<std::pair<std::int64_t, std::size_t>> grid_order_;  ///< labels, and lines
   std::int64_t default_frame_ = 0;
+  std::set<std::string> joining_;  ///< cards that were noted
 };
 
 }  // namespace
