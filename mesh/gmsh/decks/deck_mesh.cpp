@@ -10,6 +10,8 @@
 #include <memory>
 #include <numeric>
 #include <set>
+#include <stdexcept>
+#include <string>
 #include <tuple>
 #include <utility>
 
