@@ -230,11 +230,14 @@ void measure_cells(const Problem& problem, const Load& load, std::span<const Cel
 
 /// "[0, 1] x [0, 2]", over all processes.
 std::string box_text(const mesh::Mesh& mesh, const operators::SharedDofs& shared) {
+  constexpr double rounding = 1e-12;
   const mesh::Extent here = mesh::extent_of(mesh);
+  const double largest = -shared.least(-here.largest_coordinate());
+  const auto plain = [&](double x) { return std::abs(x) < rounding * largest ? 0.0 : x; };
   std::string text;
   for (int axis = 0; axis < mesh.dimension(); ++axis)
-    text += fmt::format("{}[{:.4g}, {:.4g}]", axis == 0 ? "" : " x ", shared.least(here.low[axis]),
-                        -shared.least(-here.high[axis]));
+    text += fmt::format("{}[{:.4g}, {:.4g}]", axis == 0 ? "" : " x ", plain(shared.least(here.low[axis])),
+                        plain(-shared.least(-here.high[axis])));
   return text;
 }
 
