@@ -40,7 +40,7 @@ inline bool fusing_pays(std::int64_t rows, std::int64_t word_bytes) {
 template <std::floating_point T>
 void merged_passes(const FusedStep<T>& of, std::int64_t rows);
 
-/// A pass over patches of cells that makes them (PatchBatches::go_over).
+/// A pass over patches of cells that makes them (PatchBatches).
 template <std::floating_point T>
 struct FusedVectors {
   static constexpr int count = 1, sums = FusedSums::count;

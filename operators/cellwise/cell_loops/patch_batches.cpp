@@ -2,7 +2,63 @@
 
 #include <limits>
 
+#include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/backend/threads/thread_team.hpp"
+
 namespace femcg::operators {
+
+namespace {
+
+/// One vector, known to the compiler.
+template <std::floating_point T>
+struct OneVector {
+  const T* x;
+  T* y;
+  static constexpr int count = 1, sums = 1;
+
+  void begin(std::span<const std::int32_t>) const {}
+  void load(int, std::int64_t first, std::int64_t rows, T* to) const { std::copy_n(x + first, rows, to); }
+  T value(int, std::int64_t row) const { return x[row]; }
+  void store(int, std::int64_t first, std::int64_t rows, const T* from, const T* made, double* energy) const {
+    std::copy_n(made, rows, y + first);
+    *energy += dot_of_rows(from, made, 0, rows);
+  }
+  void put(int, std::span<const std::int32_t> rows, const T* made, double* energy) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      y[rows[i]] = made[i];
+      sum += static_cast<double>(x[rows[i]]) * static_cast<double>(made[i]);
+    }
+    *energy += sum;
+  }
+};
+
+/// Entry i of vector c is at i stride + c.
+template <std::floating_point T>
+struct SeveralVectors {
+  const T* x;
+  T* y;
+  int count, sums;  ///< sums: as many as the stride
+
+  void begin(std::span<const std::int32_t>) const {}
+  void load(int c, std::int64_t first, std::int64_t rows, T* to) const {
+    for (std::int64_t i = 0; i < rows; ++i) to[i] = value(c, first + i);
+  }
+  T value(int c, std::int64_t row) const { return x[row * sums + c]; }
+  void store(int c, std::int64_t first, std::int64_t rows, const T* from, const T* made, double* energies) const {
+    for (std::int64_t i = 0; i < rows; ++i) y[(first + i) * sums + c] = made[i];
+    energies[c] += dot_of_rows(from, made, 0, rows);
+  }
+  void put(int c, std::span<const std::int32_t> rows, const T* made, double* energies) const {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::int64_t at = std::int64_t{rows[i]} * sums + c;
+      y[at] = made[i];
+      energies[c] += static_cast<double>(x[at]) * static_cast<double>(made[i]);
+    }
+  }
+};
+
+}  // namespace
 
 /// Many patches for many threads, but not so small that most of their unknowns are shared, and few enough unknowns that
 /// the buffers of x and y stay in a core's cache.
@@ -67,6 +123,96 @@ std::int64_t PatchBatches<T>::bytes() const {
   return patches_.patches.bytes() + patches_.shared.bytes() + patches_.interface.bytes() +
          patches_.interface_offsets.bytes() + patches_.contributions.bytes() + first_batch_.bytes() +
          local_indices_.bytes() + patches_.contributions.size() * static_cast<std::int64_t>(sizeof(T));
+}
+
+template <std::floating_point T>
+template <class Vectors>
+void PatchBatches<T>::work_on(std::int32_t number, const Vectors& v, const Buffers& buffers, const PatchWork& work,
+                              double* sums) const {
+  const CellPatch& patch = patches_.patches[number];
+  const std::span<const std::int32_t> shared = patches_.shared_of(patch);
+  for (int c = 0; c < v.count; ++c) {
+    T* x = buffers.x + c * buffers.room;
+    v.load(c, patch.first_own, patch.private_count, x);
+    for (std::size_t k = 0; k < shared.size(); ++k) x[patch.private_count + k] = v.value(c, shared[k]);
+    x[patch.unknown_count] = 0;
+    std::fill_n(buffers.y + c * buffers.room, patch.unknown_count + 1, T(0));
+  }
+  work(number, buffers);
+  for (int c = 0; c < v.count; ++c) {
+    const T* y = buffers.y + c * buffers.room;
+    v.store(c, patch.first_own, patch.private_count, buffers.x + c * buffers.room, y, sums);
+    for (std::int64_t k = 0; k < std::ssize(shared); ++k)
+      contributions_[(patch.first_contribution + k) * v.count + c] = y[patch.private_count + k];
+  }
+}
+
+/// Gathers the patches' contributions to the interface; sums over blocks of it.
+template <std::floating_point T>
+template <class Vectors>
+void PatchBatches<T>::gather(const Vectors& v, double* sums) const {
+  for_row_blocks(patches_.interface.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+    const std::span<const std::int32_t> rows = patches_.interface.span().subspan(first, last - first);
+    T made[rows_per_block];
+    for (int c = 0; c < v.count; ++c) {
+      std::uint32_t k = patches_.interface_offsets[first];
+      for (std::int64_t r = first; r < last; ++r) {
+        T sum = 0;
+        for (const std::uint32_t end = patches_.interface_offsets[r + 1]; k < end; ++k)
+          sum += contributions_[std::int64_t{patches_.contributions[k]} * v.count + c];
+        made[r - first] = sum;
+      }
+      v.put(c, rows, made, sums + first / rows_per_block * v.sums);
+    }
+  });
+}
+
+/// `v` defines what a pass over the patches reads and writes, for v.count vectors: v.begin(rows) before all, for the
+/// interface; load(c, first, count, x), for rows that are a patch's own, and value(c, row), for others; store(c,
+/// first, count, x, y, sums) and put(c, rows, y, sums) with what came out, each adding to v.sums sums. These are
+/// added up in a fixed order, unless `sums` is null. The buffers of each share are kept from one product to the next.
+template <std::floating_point T>
+template <class Vectors>
+void PatchBatches<T>::go_over(const Vectors& v, double* sums, std::int64_t scratch_size, const PatchWork& work) const {
+  const std::int64_t of_patch = patches_.most_unknowns / lanes + 1, count = patches();
+  const std::int64_t of_share = 2 * v.count * of_patch + 2 * dofs() + scratch_size;
+  if (buffers_.size() < most_shares() * of_share) buffers_ = Vector<Lanes<T>>(most_shares() * of_share);
+  if (contributions_.size() < patches_.contributions.size() * v.count)
+    contributions_ = Vector<T>(patches_.contributions.size() * v.count);
+  const std::int64_t parts = count + (patches_.interface.size() + rows_per_block - 1) / rows_per_block;
+  sums_.assign(static_cast<std::size_t>(parts * v.sums), 0.0);
+  v.begin(patches_.interface.span());
+  for_shares([&](int share, int shares) {
+    Lanes<T>* buffer = buffers_.data() + share * of_share;
+    const Buffers buffers{v.count, reinterpret_cast<T*>(buffer), reinterpret_cast<T*>(buffer + v.count * of_patch),
+                          of_patch * lanes, buffer + 2 * v.count * of_patch};
+    for (std::int64_t number = count * share / shares; number < count * (share + 1) / shares; ++number)
+      work_on(static_cast<std::int32_t>(number), v, buffers, work, sums_.data() + number * v.sums);
+  });
+  gather(v, sums_.data() + count * v.sums);
+  if (sums == nullptr) return;
+  std::fill_n(sums, v.sums, 0.0);
+  for (std::int64_t part = 0; part < parts; ++part)
+    for (int s = 0; s < v.sums; ++s) sums[s] += sums_[static_cast<std::size_t>(part * v.sums + s)];
+}
+
+template <std::floating_point T>
+void PatchBatches<T>::product(const T* x, T* y, double* energy, std::int64_t scratch_size,
+                              const PatchWork& work) const {
+  go_over(OneVector<T>{x, y}, energy, scratch_size, work);
+}
+
+template <std::floating_point T>
+void PatchBatches<T>::product(const MultiVector<T>& x, MultiVector<T>& y, double* energies, std::int64_t scratch_size,
+                              const PatchWork& work) const {
+  go_over(SeveralVectors<T>{x.data(), y.data(), x.count(), x.stride()}, energies, scratch_size, work);
+}
+
+template <std::floating_point T>
+FusedSums PatchBatches<T>::product(const FusedStep<T>& of, std::int64_t scratch_size, const PatchWork& work) const {
+  double sums[FusedSums::count];
+  go_over(FusedVectors<T>{of}, sums, scratch_size, work);
+  return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6]};
 }
 
 template class PatchBatches<double>;

@@ -10,7 +10,6 @@
 #include <array>
 #include <cassert>
 #include <cmath>
-#include <span>
 #include <stdexcept>
 
 #include "mesh/element/lagrange_basis.hpp"
@@ -144,28 +143,26 @@ class MatrixFree final : public Operator<T>, public WithFusedCg<T> {
   }
 
   FusedSums fused_product(const FusedStep<T>& of) const override {
-    double sums[FusedSums::count];
-    const auto cells = cell_products();
-    const auto facets = facet_products();
-    batches_.go_over(FusedVectors<T>{of}, sums, kernels_.scratch_size(), cells, facets);
-    return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6]};
+    return batches_.product(of, kernels_.scratch_size(), products());
   }
 
  private:
   void multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const override {
     batches_.product(x.data(), y.data(), energy != nullptr ? energy->data() : nullptr, kernels_.scratch_size(),
-                     cell_products(), facet_products());
+                     products());
   }
   void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
-    batches_.product(x, y, energies, kernels_.scratch_size(), cell_products(), facet_products());
+    batches_.product(x, y, energies, kernels_.scratch_size(), products());
   }
-  auto cell_products() const {
-    return [this](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to, Lanes<T>* scratch) {
-      kernels_(factors_.of(batch), factors_.geometry[batch], from, to, scratch);
+  /// Those of a patch's cells and Robin facets.
+  typename PatchBatches<T>::PatchWork products() const {
+    return [this](std::int32_t patch, const typename PatchBatches<T>::Buffers& buffers) {
+      batches_.add_cells(patch, buffers, [this](std::int32_t batch, const Lanes<T>* x, Lanes<T>* y, Lanes<T>* scratch) {
+        kernels_(factors_.of(batch), factors_.geometry[batch], x, y, scratch);
+      });
+      for (int c = 0; c < buffers.count; ++c)
+        robin_.add(patch, buffers.x + c * buffers.room, buffers.y + c * buffers.room);
     };
-  }
-  auto facet_products() const {
-    return [this](std::int32_t patch, const T* from, T* to) { robin_.add(patch, from, to); };
   }
 
   const BilinearForm* form_;
