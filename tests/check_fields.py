@@ -17,7 +17,7 @@ import sys
 from collections import defaultdict
 from pathlib import Path
 
-import vtk
+from vtkmodules.vtkCommonCore import reference, vtkDataArray
 
 from check_vtu import GAUSS, dot, quadrature, read, slopes
 
@@ -33,7 +33,7 @@ def names(path):
                 values = [array.GetValue(i) for i in range(array.GetNumberOfValues())]
                 print(f"{section} {array.GetName()}: {' | '.join(values)}")
                 continue
-            unit = array.GetInformation().Get(vtk.vtkDataArray.UNITS_LABEL())
+            unit = array.GetInformation().Get(vtkDataArray.UNITS_LABEL())
             print(f"{section} {array.GetName()} {array.GetNumberOfComponents()}{f' in {unit}' if unit else ''}")
 
 
@@ -67,7 +67,7 @@ def surface_points(cell):
     axes = list(zip(*[cell.GetPoints().GetPoint(k) for k in range(n)]))
     for point, weight in rule:
         x, basis = [0.0] * 3, [0.0] * n
-        cell.EvaluateLocation(vtk.reference(0), point, x, basis)
+        cell.EvaluateLocation(reference(0), point, x, basis)
         if shape:
             t, s = [[dot(row, axis) for axis in map(list, axes)] for row in slopes(cell, shape, point)]
             normal = [t[1] * s[2] - t[2] * s[1], t[2] * s[0] - t[0] * s[2], t[0] * s[1] - t[1] * s[0]]

@@ -7,11 +7,13 @@ The measure is that of the cells cut into straight ones, finely where they are c
 
 import sys
 
-import vtk
+from vtkmodules.vtkCommonCore import vtkIdList, vtkMath, vtkPoints
+from vtkmodules.vtkCommonDataModel import vtkTetra, vtkTriangle
+from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridReader
 
 
 def main(path, name):
-    reader = vtk.vtkXMLUnstructuredGridReader()
+    reader = vtkXMLUnstructuredGridReader()
     errors = []
     reader.AddObserver("ErrorEvent", lambda *_: errors.append(1))
     reader.SetFileName(path)
@@ -23,7 +25,7 @@ def main(path, name):
     counts, sums = {}, {}
     for c in range(grid.GetNumberOfCells()):
         tag, cell = int(tags.GetValue(c)), grid.GetCell(c)
-        ids, points = vtk.vtkIdList(), vtk.vtkPoints()
+        ids, points = vtkIdList(), vtkPoints()
         cell.Triangulate(0, ids, points)
         corners = cell.GetCellDimension() + 1
         x = [points.GetPoint(i) for i in range(points.GetNumberOfPoints())]
@@ -36,10 +38,10 @@ def main(path, name):
 
 def measure(x):
     if len(x) == 2:
-        return vtk.vtkMath.Distance2BetweenPoints(*x) ** 0.5
+        return vtkMath.Distance2BetweenPoints(*x) ** 0.5
     if len(x) == 3:
-        return vtk.vtkTriangle.TriangleArea(*x)
-    return abs(vtk.vtkTetra.ComputeVolume(*x))
+        return vtkTriangle.TriangleArea(*x)
+    return abs(vtkTetra.ComputeVolume(*x))
 
 
 if __name__ == "__main__":

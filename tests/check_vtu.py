@@ -14,10 +14,14 @@ import random
 import sys
 from pathlib import Path
 
-import vtk
+# The modules alone: all of VTK takes several times as long to load.
+from vtkmodules.vtkCommonCore import reference, vtkPoints, vtkVersion
+from vtkmodules.vtkCommonDataModel import vtkLagrangeHexahedron, vtkLagrangeQuadrilateral, vtkLagrangeTetra, vtkLagrangeTriangle, vtkPolyData
+from vtkmodules.vtkFiltersCore import vtkProbeFilter
+from vtkmodules.vtkIOXML import vtkXMLUnstructuredGridReader
 
-CELLS = {"triangle": (69, vtk.vtkLagrangeTriangle), "quadrilateral": (70, vtk.vtkLagrangeQuadrilateral),
-         "tetrahedron": (71, vtk.vtkLagrangeTetra), "hexahedron": (72, vtk.vtkLagrangeHexahedron)}
+CELLS = {"triangle": (69, vtkLagrangeTriangle), "quadrilateral": (70, vtkLagrangeQuadrilateral),
+         "tetrahedron": (71, vtkLagrangeTetra), "hexahedron": (72, vtkLagrangeHexahedron)}
 BOX = (1.0, 2.0, 1.5)
 GAUSS = [(0.5 + sign * x / 2, weight / 2) for sign in (-1, 1)
          for x, weight in [(0.3399810435848563, 0.6521451548625461), (0.8611363115940526, 0.3478548451374538)]]
@@ -90,7 +94,7 @@ def check_order(shape, degree, *numbers):
 
 
 def read(path):
-    reader = vtk.vtkXMLUnstructuredGridReader()
+    reader = vtkXMLUnstructuredGridReader()
     errors = []
     reader.AddObserver("ErrorEvent", lambda *_: errors.append(1))
     reader.SetFileName(str(path))
@@ -117,7 +121,7 @@ def check_cells(grid, shape, degree, expected):
         axes = [[node[i] for node in nodes] for i in range(d)]
         for point, weight, slope in rule:
             x, shape_values = [0.0] * 3, [0.0] * n
-            cell.EvaluateLocation(vtk.reference(0), point, x, shape_values)
+            cell.EvaluateLocation(reference(0), point, x, shape_values)
             error = abs(dot(shape_values, values) - expected(x))
             assert error < 1e-11 * abs(expected(x)), f"cell {number} is wrong by {error} at {x}"
             jacobian = determinant([[dot(row, axis) for axis in axes] for row in slope])
@@ -137,13 +141,13 @@ def check_nodes(grid, expected):
 def check_probe(grid, d, expected):
     """VTK finds the cell of any point of the box and interpolates there. Its search stops at about 1e-8."""
     draw = random.Random(1)
-    points = vtk.vtkPoints()
+    points = vtkPoints()
     points.SetDataTypeToDouble()
     for _ in range(100):
         points.InsertNextPoint(*[draw.uniform(0.01, 0.99) * BOX[i] if i < d else 0.0 for i in range(3)])
-    cloud = vtk.vtkPolyData()
+    cloud = vtkPolyData()
     cloud.SetPoints(points)
-    probe = vtk.vtkProbeFilter()
+    probe = vtkProbeFilter()
     probe.SetInputData(cloud)
     probe.SetSourceData(grid)
     probe.Update()
@@ -176,7 +180,7 @@ def main():
         except AssertionError as error:
             print(f"{' '.join(line.split()[:7])}: {error}")
             failures += 1
-    print(f"VTK {vtk.vtkVersion().GetVTKVersion()}: {len(lines) - failures} of {len(lines)} checks passed")
+    print(f"VTK {vtkVersion().GetVTKVersion()}: {len(lines) - failures} of {len(lines)} checks passed")
     return 1 if failures or not lines else 0
 
 
