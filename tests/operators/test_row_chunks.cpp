@@ -11,6 +11,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "operators/backend/cuda_graph.hpp"
@@ -185,13 +186,22 @@ void check_chunks(const CsrMatrix<typename Format::Value>& matrix, const Options
   CHECK(footprint.stored_bytes == after.stored() + after.on_host);
 }
 
+/// Short and long, near and far: 200000 is beyond 16 bits where there are as many columns. Made once.
+template <class T>
+const tests::SharedMatrix<T>& large_matrix(std::int32_t tail, std::int32_t width) {
+  static std::map<std::pair<std::int32_t, std::int32_t>, tests::SharedMatrix<T>> made;
+  tests::SharedMatrix<T>& matrix = made[{tail, width}];
+  if (matrix == nullptr) matrix = whole_numbers<T>(width > 300 ? 70001 : 10007, tail, width);
+  return matrix;
+}
+
 template <class T, class Format>
 void check_format(const Options& given) {
   for (const std::int32_t tail : {0, 20000})
-    for (const std::int32_t width : {300, 200000}) {  // 200000: beyond 16 bits where there are as many columns
+    for (const std::int32_t width : {300, 200000}) {
       CAPTURE(tail);
       CAPTURE(width);
-      const auto matrix = whole_numbers<typename Format::Value>(width > 300 ? 70001 : 10007, tail, width);
+      const auto& matrix = large_matrix<typename Format::Value>(tail, width);
       check_chunks<T, Format>(*matrix, given, endless);
       const std::int64_t all = estimate_of(RowChunks<Format>(*matrix, given, {endless.bytes, 0})).stored();
       check_chunks<T, Format>(*matrix, given, {all / 2, 0});
