@@ -23,7 +23,7 @@ namespace {
 /// What conjugate gradients come to in long double, and how far rounding may carry a loop's from it: as long as it
 /// leaves one digit of a residual, since what the bounds leave out goes with their square.
 struct Allowed {
-  static constexpr int most_iterations = 40;
+  static constexpr int most_iterations = 30;  // more than a GPU is given at once
 
   Allowed(tests::CgModel model, solver::CgMethod method) {
     switch (method) {
@@ -140,8 +140,8 @@ TEST_CASE_TEMPLATE("residuals are those of conjugate gradients in long double, a
     int degree;
     std::array<int, 3> cells;
   };
-  for (const Problem& problem : {Problem{mesh::CellShape::quadrilateral, 2, {37, 31, 0}},
-                                 Problem{mesh::CellShape::tetrahedron, 1, {11, 10, 9}}}) {
+  for (const Problem& problem : {Problem{mesh::CellShape::quadrilateral, 2, {23, 19, 0}},
+                                 Problem{mesh::CellShape::tetrahedron, 1, {9, 8, 7}}}) {
     CAPTURE(mesh::name(problem.shape));
     // A spectrum without lone eigenvalues at its ends: where one is found by the iteration, rounding grows at once.
     const tests::SmallForm small = tests::make_form(problem.shape, problem.degree, problem.cells,
