@@ -1,12 +1,10 @@
 #pragma once
 
-#include <Eigen/Dense>
-#include <algorithm>
+#include <concepts>
 #include <cstdint>
 
-#include "mesh/element/lagrange_basis.hpp"
-#include "mesh/element/quadrature.hpp"
 #include "operators/cellwise/cell_loops/lanes.hpp"
+#include "operators/cellwise/matrix_free/host/box_modes.hpp"
 #include "operators/cellwise/matrix_free/host/mirrored_line.hpp"
 
 namespace femcg::operators {
@@ -20,13 +18,8 @@ template <std::floating_point T, int D, int N>
 class BoxKernel {
  public:
   explicit BoxKernel(int quadrature) {
-    const mesh::Quadrature gauss = mesh::gauss_line(quadrature);
-    const Eigen::VectorXd points = gauss.points.row(0).transpose(), nodes = mesh::gauss_lobatto_points(N);
-    const Eigen::MatrixXd values = mesh::line_values(nodes, points), slopes = mesh::line_derivatives(nodes, points);
-    const Eigen::MatrixXd mass = values.transpose() * gauss.weights.asDiagonal() * values,
-                          stiffness = slopes.transpose() * gauss.weights.asDiagonal() * slopes;
-    take_modes(mass, stiffness, 1);
-    take_modes(mass, stiffness, -1);
+    take_modes(quadrature, 1);
+    take_modes(quadrature, -1);
   }
 
   static constexpr std::int64_t scratch_size() { return D == 2 ? 0 : N * N * N; }
@@ -47,19 +40,13 @@ class BoxKernel {
   static constexpr int odd = N / 2, even = N - odd;  ///< numbers of modes
 
   /// The even modes (sign 1) or the odd ones (-1).
-  void take_modes(const Eigen::MatrixXd& mass, const Eigen::MatrixXd& stiffness, int sign) {
+  void take_modes(int quadrature, int sign) {
+    const BoxModes modes = box_modes(N, quadrature, sign);
     const int count = sign > 0 ? even : odd;
-    Eigen::MatrixXd halves = Eigen::MatrixXd::Zero(N, count);  // of the nodes, mirrored
-    for (int j = 0; j < count; ++j) {
-      halves(j, j) = 1;
-      halves(N - 1 - j, j) = j == N - 1 - j ? 1 : sign;
-    }
-    const Eigen::GeneralizedSelfAdjointEigenSolver<Eigen::MatrixXd> modes(halves.transpose() * stiffness * halves,
-                                                                          halves.transpose() * mass * halves);
-    const Eigen::MatrixXd w = modes.eigenvectors().transpose() * halves.transpose() * mass;
     for (int m = 0; m < count; ++m) {
-      lambda_[sign > 0 ? m : even + m] = static_cast<T>(std::max(modes.eigenvalues()[m], 0.0));
-      for (int j = 0; j < count; ++j) (sign > 0 ? even_[m][j] : odd_[m][j]) = static_cast<T>(w(m, j));
+      lambda_[sign > 0 ? m : even + m] = static_cast<T>(modes.lambda[m]);
+      for (int j = 0; j < count; ++j)
+        (sign > 0 ? even_[m][j] : odd_[m][j]) = static_cast<T>(modes.weights[m * count + j]);
     }
   }
 
