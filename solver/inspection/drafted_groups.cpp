@@ -74,23 +74,25 @@ struct Circle {
   }
 };
 
-/// By least squares (Kasa 1976).
+/// By least squares (Kasa 1976), with lengths in units of the face's size.
 Circle circle_along(const Surface& face, const Vector3d& axis) {
   const Vector3d across = axis.unitOrthogonal(), other = axis.cross(across);
   const Vector3d origin = face.points.front();  // near, against cancellation
-  const auto count = std::ssize(face.points);
-  Eigen::MatrixX3d system(count, 3);
-  Eigen::VectorXd squares(count);
-  for (std::ptrdiff_t i = 0; i < count; ++i) {
-    const Vector3d p = face.points[i] - origin;
-    const double a = p.dot(across), b = p.dot(other);
-    system.row(i) << 2 * a, 2 * b, 1;
-    squares[i] = a * a + b * b;
+  double size = 0;
+  for (const Vector3d& point : face.points) size = std::max(size, (point - origin).norm());
+  Eigen::Matrix3d products = Eigen::Matrix3d::Zero();
+  Vector3d right = Vector3d::Zero();
+  for (const Vector3d& point : face.points) {
+    const double a = (point - origin).dot(across) / size, b = (point - origin).dot(other) / size;
+    const Vector3d row(2 * a, 2 * b, 1);
+    products += row * row.transpose();
+    right += (a * a + b * b) * row;
   }
-  const Vector3d found = system.colPivHouseholderQr().solve(squares);
-  Circle circle{axis, origin + found[0] * across + found[1] * other,
-                std::sqrt(found[2] + found[0] * found[0] + found[1] * found[1]), Eigen::VectorXd(count)};
-  for (std::ptrdiff_t i = 0; i < count; ++i)
+  const Vector3d found = products.fullPivLu().solve(right);
+  Circle circle{axis, origin + size * (found[0] * across + found[1] * other),
+                size * std::sqrt(found[2] + found[0] * found[0] + found[1] * found[1]),
+                Eigen::VectorXd(std::ssize(face.points))};
+  for (std::ptrdiff_t i = 0; i < circle.distances.size(); ++i)
     circle.distances[i] = circle.outwards(face.points[i]).norm() - circle.radius;
   return circle;
 }
@@ -102,11 +104,13 @@ Circle nearest_circle(const Surface& face, const Vector3d& axis) {
   Circle circle = circle_along(face, axis);
   for (int k = 0; k < iterations; ++k) {
     const Vector3d across = circle.axis.unitOrthogonal(), other = circle.axis.cross(across);
-    Eigen::MatrixX2d slopes(circle.distances.size(), 2);
-    slopes.col(0) =
-        (circle_along(face, (circle.axis + step * across).normalized()).distances - circle.distances) / step;
-    slopes.col(1) = (circle_along(face, (circle.axis + step * other).normalized()).distances - circle.distances) / step;
-    const Eigen::Vector2d turn = -slopes.colPivHouseholderQr().solve(circle.distances);
+    const auto slope = [&](const Vector3d& to) -> Eigen::VectorXd {
+      return (circle_along(face, (circle.axis + step * to).normalized()).distances - circle.distances) / step;
+    };
+    const Eigen::VectorXd u = slope(across), v = slope(other);
+    const Eigen::Matrix2d products{{u.dot(u), u.dot(v)}, {u.dot(v), v.dot(v)}};
+    const Eigen::Vector2d turn =
+        -products.fullPivLu().solve(Eigen::Vector2d(u.dot(circle.distances), v.dot(circle.distances)));
     const Circle next = circle_along(face, (circle.axis + turn[0] * across + turn[1] * other).normalized());
     if (!(next.distances.norm() < circle.distances.norm())) break;
     circle = next;

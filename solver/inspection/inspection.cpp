@@ -93,8 +93,9 @@ class FacetMeasure {
     geometry.move_to(*mesh_, facet.cell);
     for (int q = 0; q < rules_[facet.facet].size(); ++q) {
       const Eigen::Map<const Eigen::Matrix<double, -1, -1, Eigen::RowMajor>> jacobian(geometry.jacobian(q), d, d);
-      const Eigen::MatrixXd t = jacobian * tangents_[facet.facet];
-      const double weight = std::sqrt((t.transpose() * t).determinant());
+      Eigen::Matrix3d t = Eigen::Matrix3d::Identity();
+      t.topLeftCorner(d, d - 1) = jacobian.lazyProduct(tangents_[facet.facet]);
+      const double weight = d == 2 ? t.col(0).norm() : t.col(0).cross(t.col(1)).norm();
       to.add(rules_[facet.facet].weights[q] * weight, geometry.point(q));
     }
     for (const int node : nodes_[facet.facet]) to.enclose(mesh_->point(mesh_->nodes(facet.cell)[node]).data(), d);
