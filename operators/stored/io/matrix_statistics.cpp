@@ -15,13 +15,12 @@ namespace {
 /// The sums, counts and maxima over some rows.
 struct Tally {
   std::map<std::int32_t, std::int32_t> rows_of_length;
-  std::int64_t profile = 0, unmatched = 0;
+  std::int64_t unmatched = 0;
   std::int32_t bandwidth = 0, absent_diagonals = 0, diagonals_not_positive = 0;
   double asymmetry = 0;
 
   void operator+=(const Tally& other) {
     for (const auto& [length, rows] : other.rows_of_length) rows_of_length[length] += rows;
-    profile += other.profile;
     unmatched += other.unmatched;
     bandwidth = std::max(bandwidth, other.bandwidth);
     absent_diagonals += other.absent_diagonals;
@@ -56,7 +55,6 @@ template <class T>
 void add_row(const CsrMatrix<T>& matrix, const Vector<T>& greatest, std::int32_t i, Tally& tally) {
   const std::int64_t begin = matrix.row_offsets[i], end = matrix.row_offsets[i + 1];
   ++tally.rows_of_length[static_cast<std::int32_t>(end - begin)];
-  if (begin < end) tally.profile += std::max(0, i - matrix.columns[begin]);
   bool has_diagonal = false;
   for (std::int64_t k = begin; k < end; ++k) {
     const std::int32_t j = matrix.columns[k];
@@ -97,7 +95,6 @@ MatrixStatistics statistics(const CsrMatrix<T>& matrix) {
     squares += rows * (length - result.mean_row) * (length - result.mean_row);
   result.row_deviation = std::sqrt(squares / matrix.rows);
   result.bandwidth = tally.bandwidth;
-  result.mean_profile = static_cast<double>(tally.profile) / matrix.rows;
   result.unmatched_entries = tally.unmatched;
   result.asymmetry = tally.asymmetry;
   result.absent_diagonals = tally.absent_diagonals;

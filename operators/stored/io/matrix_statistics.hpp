@@ -16,7 +16,6 @@ struct MatrixStatistics {
   std::map<std::int32_t, std::int32_t> rows_of_length;  ///< only lengths that occur
 
   std::int32_t bandwidth = 0;  ///< max |i - j|
-  double mean_profile = 0;     ///< mean over rows of i - j for the first entry (i, j) of the row, 0 where j > i
 
   std::int64_t unmatched_entries = 0;  ///< entries (i, j) without an entry (j, i)
   /// max |a_ij - a_ji| over the greatest entry of rows i and j, where an entry that is not stored is 0. 0 is symmetric
@@ -26,7 +25,6 @@ struct MatrixStatistics {
   std::int32_t absent_diagonals = 0;        ///< rows without an entry (i, i)
   std::int32_t diagonals_not_positive = 0;  ///< those that are stored and are not > 0
 
-  bool symmetric_structure() const { return unmatched_entries == 0; }
   bool symmetric() const { return asymmetry == 0; }
   /// True if the matrix is symmetric up to the rounding of assembly sums.
   bool symmetric_to_rounding() const { return asymmetry <= 1e-12; }
