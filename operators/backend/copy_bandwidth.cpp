@@ -4,17 +4,15 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 
 #include "operators/backend/vector.hpp"
 
 namespace femcg::operators {
 
-Bandwidth measure_copy_bandwidth(Device device) {
-  if (device == Device::cuda) {
-    constexpr std::int64_t device_bytes = std::int64_t{1} << 30;
-    return {cuda_copy_bandwidth(device_bytes), device_bytes};
-  }
+double measure_copy_bandwidth(Device device) {
+  if (device == Device::cuda) return cuda_copy_bandwidth(std::int64_t{1} << 30);
   constexpr std::int64_t bytes = std::int64_t{128} << 20;
   constexpr int repetitions = 12;
   Vector<char> from(bytes), to(bytes);
@@ -38,7 +36,7 @@ Bandwidth measure_copy_bandwidth(Device device) {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     best = std::max(best, 2 * static_cast<double>(bytes) / seconds.count());
   }
-  return {best, bytes};
+  return best;
 }
 
 }  // namespace femcg::operators

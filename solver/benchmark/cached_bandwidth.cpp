@@ -84,7 +84,7 @@ CopyBandwidth copy_bandwidth_of(operators::Device device) {
 }
 
 CopyBandwidth measure_copy_bandwidth(operators::Device device) try {
-  return {operators::measure_copy_bandwidth(device).bytes_per_second, ""};
+  return {operators::measure_copy_bandwidth(device), ""};
 } catch (const std::exception& error) {
   return {0, fmt::format("the copy bandwidth was not measured: {}", reason_of(error))};
 }
