@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "operators/cellwise/cell_loops/lanes.hpp"
-#include "operators/cellwise/matrix_free/host/box_modes.hpp"
+#include "operators/cellwise/matrix_free/box_modes.hpp"
 #include "operators/cellwise/matrix_free/host/mirrored_line.hpp"
 
 namespace femcg::operators {

@@ -1,4 +1,4 @@
-#include "operators/cellwise/matrix_free/host/box_modes.hpp"
+#include "operators/cellwise/matrix_free/box_modes.hpp"
 
 #include <Eigen/Dense>
 #include <algorithm>
