@@ -43,6 +43,10 @@ class FunctionSpace {
     if (!grid_) return CellDofs(explicit_indices(cell));
     return {static_cast<std::size_t>(dofs_per_cell_), [&](std::int32_t* dofs) { grid_->write(cell, dofs); }};
   }
+  /// The dof at one lattice node of a cell.
+  std::int32_t dof(std::int32_t cell, int node) const {
+    return grid_ ? grid_->tables(grid_->numbers().data())(cell, node) : explicit_indices(cell)[std::size_t(node)];
+  }
   /// The greatest dof of the cells [first, last), or of these and those before; -1 of none.
   std::int32_t greatest_dof(std::int32_t first, std::int32_t last) const;
   /// Writes the dofs of `count` cells from `first` on, cells x dofs_per_cell, by all threads.

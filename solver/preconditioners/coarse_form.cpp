@@ -207,28 +207,29 @@ std::array<double, 3> centre(const mesh::Mesh& mesh, std::int32_t cell) {
   return sum;
 }
 
-/// The least and the greatest diffusion in the cells that are joined, at their centres.
-bool differs_much(const BilinearForm& fine, const JoinedCells& joined, std::int32_t cells) {
-  constexpr double most = 4;
-  const auto differs = [&](std::int64_t number) {
-    const auto cell = static_cast<std::int32_t>(number);
+/// The diffusion of the cells that are joined, where it is one and constant in them, else NaN; nothing where it differs
+/// by more than a factor of 4 between the centres of some.
+std::optional<std::vector<double>> joined_diffusion(const BilinearForm& fine, const JoinedCells& joined,
+                                                    std::int32_t cells) {
+  constexpr double most = 4, several = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> of_cells(static_cast<std::size_t>(cells));
+  std::atomic<bool> differs = false;
+  operators::for_each_row(cells, [&](std::int64_t cell) {
     double least = std::numeric_limits<double>::infinity(), greatest = 0;
-    joined.for_cells(cell, [&](std::int32_t child) {
-      double value = 0;
-      if (const auto constant = fine.constant_diffusion ? fine.constant_diffusion(child) : std::nullopt)
-        value = *constant;
-      else
-        fine.diffusion(child, centre(fine.space->mesh(), child), {&value, 1});
+    bool is_constant = true;
+    joined.for_cells(static_cast<std::int32_t>(cell), [&](std::int32_t child) {
+      const auto constant = fine.constant_diffusion ? fine.constant_diffusion(child) : std::nullopt;
+      double value = constant.value_or(0);
+      if (!constant) fine.diffusion(child, centre(fine.space->mesh(), child), {&value, 1});
       least = std::min(least, value);
       greatest = std::max(greatest, value);
+      is_constant = is_constant && constant;
     });
-    return greatest > most * least;
-  };
-  std::atomic<bool> any = false;
-  operators::for_each_row(cells, [&](std::int64_t cell) {
-    if (!any.load(std::memory_order_relaxed) && differs(cell)) any.store(true, std::memory_order_relaxed);
+    of_cells[static_cast<std::size_t>(cell)] = is_constant && least == greatest ? least : several;
+    if (greatest > most * least) differs.store(true, std::memory_order_relaxed);
   });
-  return any;
+  if (differs) return std::nullopt;
+  return of_cells;
 }
 
 /// Along which axes cells are joined, two and two.
@@ -301,7 +302,8 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
   const std::array<int, 3>& ratio = joined.ratio();
   if (ratio == std::array{1, 1, 1}) return nullptr;
   const std::int32_t cells = joined.along()[0] * joined.along()[1] * joined.along()[2];
-  if (differs_much(fine, joined, cells)) return nullptr;
+  std::optional<std::vector<double>> diffusion = joined_diffusion(fine, joined, cells);
+  if (!diffusion) return nullptr;
 
   auto coarse = std::make_unique<CoarseForm>();
   coarse->mesh = coarse_mesh(of_fine, joined, size);
@@ -324,13 +326,9 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
       fine.diffusion(nearest, point, values.subspan(q, 1));
     }
   };
-  form.constant_diffusion = [&fine, joined](std::int32_t cell) {
-    std::optional<double> first =
-        fine.constant_diffusion ? fine.constant_diffusion(joined.cell(cell, {})) : std::nullopt;
-    joined.for_cells(cell, [&](std::int32_t child) {
-      if (first && fine.constant_diffusion(child) != first) first.reset();
-    });
-    return first;
+  form.constant_diffusion = [of_cells = std::move(*diffusion)](std::int32_t cell) {
+    const double value = of_cells[static_cast<std::size_t>(cell)];
+    return std::isnan(value) ? std::nullopt : std::optional(value);
   };
   form.robin = robin_of(fine, joined, static_cast<std::size_t>(std::pow(form.quadrature, d - 1) + 0.5));
 
@@ -351,17 +349,17 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
       embedding.push_back(static_cast<float>(value));
     }
   // The dof at a lattice node; -1 in the middle of an axis along which no two cells are joined.
-  const auto dof_at = [&of_fine_space = *fine.space, joined, d](std::int32_t cell, const std::array<int, 3>& at) {
+  const auto dof_at = [space = fine.space, joined, d](std::int32_t cell, const std::array<int, 3>& at) {
     const std::array<int, 3> end = joined.extent(cell);
     std::array<int, 3> in{};
-    std::size_t corner = 0;
+    int corner = 0;
     for (int axis = 0; axis < d; ++axis) {
       const bool is_far = at[axis] == joined.ratio()[axis];
       in[axis] = is_far ? end[axis] - 1 : at[axis];
       if (in[axis] >= end[axis]) return -1;
-      corner |= std::size_t{is_far} << axis;
+      corner |= int{is_far} << axis;
     }
-    return of_fine_space.dofs(joined.cell(cell, in))[corner];
+    return space->dof(joined.cell(cell, in), corner);
   };
 
   std::vector<char> constrained(static_cast<std::size_t>(form.space->dof_count()), 0);

@@ -21,8 +21,7 @@ struct InpKeyword {
 };
 
 /// Walks through an Abaqus input file: keywords, each with lines of fields that commas separate, but for those in
-/// quotes. Comments (**) and
-/// blank lines are passed over.
+/// quotes. Comments (**) and blank lines are passed over.
 class InpLines {
  public:
   explicit InpLines(std::string_view text) : text_(text) {}
