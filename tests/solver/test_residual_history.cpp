@@ -140,8 +140,8 @@ TEST_CASE_TEMPLATE("residuals are those of conjugate gradients in long double, a
     int degree;
     std::array<int, 3> cells;
   };
-  for (const Problem& problem : {Problem{mesh::CellShape::quadrilateral, 2, {23, 19, 0}},
-                                 Problem{mesh::CellShape::tetrahedron, 1, {9, 8, 7}}}) {
+  for (const Problem& problem :
+       {Problem{mesh::CellShape::quadrilateral, 2, {23, 19, 0}}, Problem{mesh::CellShape::tetrahedron, 1, {9, 8, 7}}}) {
     CAPTURE(mesh::name(problem.shape));
     // A spectrum without lone eigenvalues at its ends: where one is found by the iteration, rounding grows at once.
     const tests::SmallForm small = tests::make_form(problem.shape, problem.degree, problem.cells,
