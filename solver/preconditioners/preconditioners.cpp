@@ -117,11 +117,11 @@ std::string_view why_diagonal(CgMethod method, CgLoop loop) {
 
 namespace {
 
-/// The unknowns from which on making levels pays. A GPU makes thousands of iterations while the host aggregates; cells
-/// in the plane need more iterations, and a box in space fewer.
+/// The unknowns from which on making levels pays, the same on all processes. A GPU makes thousands of iterations while
+/// the host aggregates; cells in the plane need more iterations, and a box in space fewer.
 std::int64_t least_for_multigrid(const mesh::FunctionSpace* space, Device device) {
   if (device == Device::host) return 20'000;
-  const bool is_box = space != nullptr && space->grid() != nullptr;
+  const bool is_box = space != nullptr && space->mesh().box && mesh::is_tensor(space->mesh().shape);
   if (space == nullptr || (space->degree() == 1 && !is_box)) return 30'000'000;
   if (space->mesh().dimension() == 2) return 2'000'000;
   return is_box ? 10'000'000 : 4'000'000;
