@@ -47,7 +47,7 @@ struct CellTransferTables {
   std::int32_t cells() const { return static_cast<std::int32_t>(owned_begin.size()) - 1; }
 };
 
-/// Of the cells that own unknowns; unknowns are numbered as in the forms.
+/// Lists the cells that own unknowns; these have the numbers of the forms.
 CellTransferTables transfer_tables(const CellEmbedding& of);
 
 /// Throws std::length_error where there are 2^31 places or more of coarse nodes in cells.

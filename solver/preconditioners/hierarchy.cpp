@@ -38,7 +38,7 @@ using operators::Vector;
 
 namespace {
 
-/// Of an operator; `map`: of several processes.
+/// The unknowns of a level in the vectors of its operator; `map`: of several processes.
 template <std::floating_point T>
 operators::LevelOrdering ordering_of(const Operator<T>& a, const operators::IndexMap* map = nullptr) {
   if (map == nullptr) return {&a.ordering()};

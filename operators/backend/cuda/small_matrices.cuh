@@ -8,8 +8,7 @@
 // In double precision GPUs of compute capability 8.0 and above have an instruction for eight rows, those of 9.0 for
 // sixteen. In single precision the instruction of 8.0 takes factors with 11 significant bits (TF32): they are split
 // into these and the rest, and three of the four products make the sum about as exact as single precision is (Markidis
-// and others 2018). Older GPUs take
-// the numbers from the other lanes.
+// and others 2018). Older GPUs take the numbers from the other lanes.
 
 #include <bit>
 #include <cstdint>

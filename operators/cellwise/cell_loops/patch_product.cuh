@@ -242,7 +242,7 @@ class PatchProduct {
     earlier_ = copied(patches.earlier, Device::cuda);
     done_ = zeros_on_gpu<unsigned>(patches.patches.size() + 2);
   }
-  /// Of patches that are another product's, too; without colours.
+  /// Shares the patches, which have no colours, with another product.
   PatchProduct(std::shared_ptr<const CellPatchesOnGpu> patches, ConflictResolution resolution, std::int64_t scratch)
       : patches_(std::move(patches)),
         resolution_(resolution),

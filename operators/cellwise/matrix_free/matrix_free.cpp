@@ -154,7 +154,7 @@ class MatrixFree final : public Operator<T>, public WithFusedCg<T> {
   void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     batches_.product(x, y, energies, kernels_.scratch_size(), products());
   }
-  /// Those of a patch's cells and Robin facets.
+  /// The products of a patch's cells and Robin facets.
   typename PatchBatches<T>::PatchWork products() const {
     return [this](std::int32_t patch, const typename PatchBatches<T>::Buffers& buffers) {
       batches_.add_cells(patch, buffers, [this](std::int32_t batch, const Lanes<T>* x, Lanes<T>* y, Lanes<T>* scratch) {

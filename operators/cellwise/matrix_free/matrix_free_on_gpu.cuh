@@ -43,10 +43,8 @@ struct CellData {
 
  private:
   void round(const CellData<double>& from) {
-    factors = Vector<T>(from.factors.size(), Device::cuda);
-    affine_factors = Vector<T>(from.affine_factors.size(), Device::cuda);
-    cuda_gather_rounded(from.factors, {}, factors);
-    cuda_gather_rounded(from.affine_factors, {}, affine_factors);
+    factors = rounded<T>(from.factors);
+    affine_factors = rounded<T>(from.affine_factors);
     classes = copied(from.classes, Device::cuda);
     group_numbers = copied(from.group_numbers, Device::cuda);
   }

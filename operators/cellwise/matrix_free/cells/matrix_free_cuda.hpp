@@ -75,7 +75,7 @@ struct MixedGroups {
   Vector<std::int32_t> numbers, affine_cells, other_cells;
 };
 
-/// What a matrix-free product on a GPU takes of the form and the reference cell.
+/// Tables of the form and the reference cell for a matrix-free product on a GPU.
 struct MatrixFreeTables {
   int degree = 0, dimension = 0;
   CellGeometry geometry = CellGeometry::stored;
@@ -104,7 +104,7 @@ struct CellData;
 template <std::floating_point T>
 class RobinOnGpu;
 
-/// What a product in single precision takes over from one in double precision.
+/// The parts of a product in double precision that one in single precision takes over.
 struct MatrixFreeInDouble {
   std::shared_ptr<const cuda::CellPatchesOnGpu> patches;
   const CellData<double>* cells;

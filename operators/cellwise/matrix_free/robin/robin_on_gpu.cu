@@ -6,9 +6,9 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "operators/backend/cuda/reductions.cuh"
-#include "operators/backend/permutation.hpp"
 #include "operators/backend/side_stream.hpp"
 #include "operators/cellwise/matrix_free/robin/on_gpu.hpp"
 
@@ -156,40 +156,28 @@ Vector<int4> rows_on_gpu(const std::vector<RobinTerms::Row>& rows) {
 
 template <std::floating_point T>
 struct RobinOnGpu<T>::State {
+  State(int its_nodes, int its_points, std::int64_t its_facets, Vector<T> its_table, Vector<T> its_weights,
+        Vector<std::int32_t> its_positions, Vector<int4> its_rows, Vector<std::int32_t> the_rest)
+      : nodes(its_nodes),
+        points(its_points),
+        facets(its_facets),
+        kernel(facets_kernel_of<T>(nodes)),
+        table(std::move(its_table)),
+        weights(std::move(its_weights)),
+        positions(std::move(its_positions)),
+        rows(std::move(its_rows)),
+        more(std::move(the_rest)),
+        most_blocks(resident_blocks(kernel, robin_threads)),
+        parts(most_blocks),
+        energy(Device::cuda),
+        contributions(positions.size(), Device::cuda) {}
   explicit State(const RobinTerms& terms)
-      : nodes(terms.nodes),
-        points(terms.points),
-        facets(terms.facets),
-        kernel(facets_kernel_of<T>(nodes)),
-        table(on_gpu<T>(terms.table)),
-        weights(on_gpu<T>(terms.weights)),
-        positions(on_gpu(terms.positions)),
-        rows(rows_on_gpu(terms.rows)),
-        more(on_gpu(terms.more)),
-        most_blocks(resident_blocks(kernel, robin_threads)),
-        parts(most_blocks),
-        energy(Device::cuda),
-        contributions(positions.size(), Device::cuda) {}
+      : State(terms.nodes, terms.points, terms.facets, on_gpu<T>(terms.table), on_gpu<T>(terms.weights),
+              on_gpu(terms.positions), rows_on_gpu(terms.rows), on_gpu(terms.more)) {}
   explicit State(const typename RobinOnGpu<double>::State& of)
-      : nodes(of.nodes),
-        points(of.points),
-        facets(of.facets),
-        kernel(facets_kernel_of<T>(nodes)),
-        table(rounded(of.table)),
-        weights(rounded(of.weights)),
-        positions(copied(of.positions, Device::cuda)),
-        rows(copied(of.rows, Device::cuda)),
-        more(copied(of.more, Device::cuda)),
-        most_blocks(resident_blocks(kernel, robin_threads)),
-        parts(most_blocks),
-        energy(Device::cuda),
-        contributions(positions.size(), Device::cuda) {}
+      : State(of.nodes, of.points, of.facets, rounded<T>(of.table), rounded<T>(of.weights),
+              copied(of.positions, Device::cuda), copied(of.rows, Device::cuda), copied(of.more, Device::cuda)) {}
 
-  static Vector<T> rounded(const Vector<double>& of) {
-    Vector<T> to(of.size(), Device::cuda);
-    cuda_gather_rounded(of, {}, to);
-    return to;
-  }
   Terms<T> pointers() const {
     return {points, facets, rows.size(), table.data(), weights.data(), positions.data(), rows.data(), more.data()};
   }
