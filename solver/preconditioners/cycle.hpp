@@ -41,16 +41,31 @@ class Smoother {
   }
 };
 
-/// x = the V-cycle's approximation of A^-1 b from level `number` on.
+template <std::floating_point S>
+void correct(const Hierarchy<S>& hierarchy, std::size_t number);
+
+/// x = the cycle's approximation of A^-1 b from level `number` on.
 template <std::floating_point S>
 void cycle(const Hierarchy<S>& hierarchy, std::size_t number = 0) {
   const Level<S>& level = hierarchy.levels[number];
   if (level.is_elsewhere()) return;
   if (level.is_coarsest()) return level.a->apply(level.b, level.x);
-  const Level<S>& coarse = hierarchy.levels[number + 1];
   Smoother<S>::start(level);
+  correct(hierarchy, number);
+}
+
+/// Corrects x, with q = A x, from the next coarser level, and smooths.
+template <std::floating_point S>
+void correct(const Hierarchy<S>& hierarchy, std::size_t number) {
+  const Level<S>& level = hierarchy.levels[number];
+  const Level<S>& coarse = hierarchy.levels[number + 1];
   level.transfer->restrict_residual(level.b, level.q, coarse.b);
   cycle(hierarchy, number + 1);
+  for (int visit = 1; visit < coarse.visits; ++visit) {
+    Smoother<S>::go_on(coarse);
+    coarse.a->apply(coarse.x, coarse.q);
+    correct(hierarchy, number + 1);
+  }
   level.transfer->add_prolonged(coarse.x, level.x);
   Smoother<S>::go_on(level);
 }

@@ -261,8 +261,9 @@ class HierarchyMaker {
       matrix = galerkin(matrix, p);
       transfers_.emplace_back(std::move(p));
       all += matrix.nonzeros();
-      if (matrix.rows > choice_.coarsest)
-        add("aggregates", choice_.coarse, nullptr, make_stored(square<T>(matrix)), {});
+      if (matrix.rows <= choice_.coarsest) break;
+      add("aggregates", choice_.coarse, nullptr, make_stored(square<T>(matrix)), {});
+      hierarchy_.levels.back().visits = 2;  // with 1, iterations grow by the number of these levels
     }
     hierarchy_.operator_complexity = first > 0 ? static_cast<double>(all) / static_cast<double>(first) : 1;
     hierarchy_.levels.push_back(

@@ -26,6 +26,7 @@ struct Level {
   std::unique_ptr<operators::LocalSolves<T>> blocks;  ///< B, where cells are bad; null where none are
   double largest = 1;                                 ///< eigenvalue of (D^-1 + B) A
   int smoothing = 0;                                  ///< degree of the smoother's polynomial
+  int visits = 1;                                     ///< of the cycle, for each of the next finer level
   std::unique_ptr<operators::Transfer<T>> transfer;   ///< to the next level; none on the coarsest
   mutable operators::Vector<T> b, x, q, d;            ///< A x = b; q = A x; d: the smoother's step
 

@@ -4,13 +4,15 @@
 
 namespace femcg::solver {
 
-/// M^-1 = one V-cycle. On each level but the coarsest, with the transfer P to the next one (Brandt 1977; Trottenberg,
+/// M^-1 = one cycle. On each level but the coarsest, with the transfer P to the next one (Brandt 1977; Trottenberg,
 /// Oosterlee & Schuller 2001):
 ///
 ///     x = S b;  r = b - A x;  e = the cycle of P' r;  x += P e;  x += S (b - A x)
 ///
 /// S is the Chebyshev polynomial of the fourth kind in D^-1 A (Lottes 2023), the same before and after, so that M is
-/// symmetric. Levels: hierarchy.hpp. The cycle works in single precision by default, whatever that of CG.
+/// symmetric. Levels of aggregates do all this a second time with the x that they have (a W-cycle): with a V-cycle,
+/// iterations grow with the number of these levels, each of which has a tenth of the unknowns of the one before.
+/// Levels: hierarchy.hpp. The cycle works in single precision by default, whatever that of CG.
 template <std::floating_point T>
 std::unique_ptr<Preconditioner<T>> make_multigrid(const operators::Operator<T>& a, const operators::Options& given,
                                                   const PreconditionerInput<T>& input);

@@ -99,7 +99,7 @@ std::span<const PreconditionerDescription> preconditioners() {
        make_jacobi},
       {"chebyshev", "a polynomial of the operator scaled by its diagonal, degree - 1 products an application",
        "Saad 2003", chebyshev_options(), false, chebyshev_vectors + 1, true, make_chebyshev, make_chebyshev},  // and z
-      {"multigrid", "a V-cycle over lower degrees, coarser boxes and aggregates",
+      {"multigrid", "a cycle over lower degrees, coarser boxes and aggregates",
        "Brandt 1977; Vanek, Mandel & Brezina 1996; Lottes 2023", multigrid_options(), false, 1, true, make_multigrid,
        make_multigrid, 15, false, bytes_of_multigrid},
       {"boomeramg", "a V-cycle of hypre's algebraic multigrid for the assembled matrix, a baseline; on the host",

@@ -402,6 +402,15 @@ TEST_CASE("iterations stay few for every shape, degree, coefficient and conditio
       }
 }
 
+TEST_CASE("iterations do not grow with the number of levels of aggregates") {
+  const auto iterations = [](int across) {
+    return iterations_with_multigrid(tests::make_form(CellShape::triangle, 1, {across, across, 1}).form, "csr", 1e-9);
+  };
+  const int of_one_level = iterations(60), of_three = iterations(400);
+  CHECK(of_one_level <= 12);
+  CHECK(of_three <= of_one_level + 1);
+}
+
 TEST_CASE("every operator has multigrid, in both precisions of the cycle") {
   const tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 2, {5, 4, 4});
   for (const OperatorDescription& row : own_operators()) {
