@@ -251,6 +251,7 @@ class HierarchyMaker {
   void add_aggregates(RectangularMatrix matrix) {
     const std::int64_t first = matrix.nonzeros();
     std::int64_t all = first;
+    const std::size_t before = hierarchy_.levels.size();
     while (matrix.rows > choice_.coarsest) {
       const RectangularMatrix strong = strong_connections(matrix, choice_.threshold);
       const Aggregates aggregates = aggregate(strong);
@@ -265,6 +266,7 @@ class HierarchyMaker {
       add("aggregates", choice_.coarse, nullptr, make_stored(square<T>(matrix)), {});
       hierarchy_.levels.back().visits = 2;  // with 1, iterations grow by the number of these levels
     }
+    if (hierarchy_.levels.size() > before + 2) hierarchy_.levels.back().visits = 1;  // its correction is exact
     hierarchy_.operator_complexity = first > 0 ? static_cast<double>(all) / static_cast<double>(first) : 1;
     hierarchy_.levels.push_back(
         unsmoothed("inverse", choice_.coarse, nullptr, make_stored(square<T>(dense_inverse(matrix)))));
