@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -62,15 +63,19 @@ struct StoppingRule {
   std::int64_t max_iterations = 10000;
 };
 
+/// A solution x by its true residual r.
+struct SolutionAccuracy {
+  double energy = 0;  ///< of the solution
+  double excess = 0;  ///< the largest of some norms of r, each over what the tolerance allows: 1 at most to be accepted
+};
+
 /// Convergence by energies, where |r| <= tolerance |b| alone would say nothing: the error's, |x - A^-1 b|_A^2, must be
 /// below tolerance^2 times the solution's, and the true residual must agree. x and r are in the natural order of the
 /// unknowns. Collective.
 struct EnergyCheck {
   /// Energy of the solution, as x has it. Empty: convergence is a matter of |r| alone.
-  std::function<double(const std::vector<double>& x)> of_solution;
-  /// The largest of some norms of the true residual r, each over what the tolerance allows: 1 at most where x is
-  /// accepted, if |r| <= tolerance |b| as well.
-  std::function<double(const std::vector<double>& x, const std::vector<double>& r)> excess;
+  std::function<double(std::span<const double> x)> of_solution;
+  std::function<SolutionAccuracy(std::span<const double> x, std::span<const double> r)> accuracy;
   double norm_b = 0;  ///< relative residuals are measured by, where the b of CG is what a start leaves; 0: |b|
 };
 

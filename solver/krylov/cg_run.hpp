@@ -197,7 +197,7 @@ class CgRun {
   bool is_at_tolerance() {
     return result_.relative_residual <= energy_.residual() &&
            energy_.is_met(result_.iterations, result_.relative_residual / last_update_,
-                          [&] { return solution_so_far(); }) &&
+                          [&](const auto& of_solution) { return measured_so_far(of_solution); }) &&
            newest_residual() <= energy_.residual();
   }
   /// Whether p'Ap <= 0 may be rounding: what the pipelined recurrence adds up may have lost it, if it has not just
@@ -233,10 +233,11 @@ class CgRun {
     const BatchQueue::Batch newest = queue_.newest();
     return std::sqrt(scalars_.read(newest.numbers, newest.iterations - 1).rr) / norm_b_;
   }
-  /// x with the correction that the recurrence is at, on the host.
-  std::vector<double> solution_so_far() {
+  /// of_solution(x) with the correction that the recurrence is at.
+  template <class Measure>
+  double measured_so_far(const Measure& of_solution) {
     operators::synchronize(a_.device());
-    return clock_.without([&] { return x_.with(*recurrence_); });
+    return clock_.without([&] { return x_.measured_with(*recurrence_, of_solution); });
   }
   /// From x = 0, whose residual is at hand, or from x as it was given.
   bool begin_from_x(double bb) {
@@ -267,9 +268,11 @@ class CgRun {
       x_.add(*recurrence_);
       const TrueResidualVector residual = true_residual();
       const bool by_energy = may_converge && energy_.is_on();
-      if (may_converge && (by_energy ? energy_.accepts(x_.on_host(), x_.on_host(residual),
-                                                       result_.true_relative_residual, result_.relative_residual)
-                                     : result_.true_relative_residual <= options_.tolerance))
+      const auto accepts = [&](std::span<const double> x, std::span<const double> r) {
+        return energy_.accepts(x, r, result_.true_relative_residual, result_.relative_residual);
+      };
+      if (may_converge &&
+          (by_energy ? x_.measured(residual, accepts) : result_.true_relative_residual <= options_.tolerance))
         return stop(StopReason::converged);
       if (by_energy ? checks_.stagnate(energy_.excess()) : stagnates()) return stop(StopReason::stagnated);
       go_on_from(residual);

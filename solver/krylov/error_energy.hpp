@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <numeric>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -85,18 +86,19 @@ class EnergyCriterion {
   /// The relative residual at which a check of the true one is worth while.
   double residual() const { return residual_; }
 
-  /// True if the error's energy is small enough after so many iterations; `x()` is the solution so far. `relative` is
-  /// |r| over what it was when the recurrence began: where nothing but rounding is left of it, there is nothing more
-  /// that an iteration can say.
-  template <class Solution>
-  bool is_met(std::int64_t iterations, double relative, const Solution& x) {
+  /// True if the error's energy is small enough after so many iterations, against that of the solution when it was
+  /// measured last, by `measured(of_solution)` with the solution so far. `relative` is |r| over what it was when the
+  /// recurrence began: where nothing but rounding is left of it, there is nothing more that an iteration can say.
+  template <class Measured>
+  bool is_met(std::int64_t iterations, double relative, const Measured& measured) {
     exhausted_ = relative <= 4 * std::numeric_limits<double>::epsilon();
     if (!is_on() || exhausted_) return true;
     const double error = error_.estimate();
     if (!std::isfinite(error)) return false;
-    if (iterations >= measure_at_) measure(iterations, x());
-    if (error > allowed()) return false;
-    if (iterations != measured_at_) measure(iterations, x());
+    if (iterations >= measure_at_) {
+      energy_ = measured(check_.of_solution);
+      measure_at_ = iterations + iterations / 4 + 1;
+    }
     return error <= allowed();
   }
   /// True if p'Ap <= 0 of a direction p is rounding, the residual being small enough already.
@@ -106,11 +108,12 @@ class EnergyCriterion {
   }
   /// True if x and its true residual r are accepted. Where |r| is no longer what the recurrence has, its coefficients
   /// tell nothing of this x: only those from a restart on may, which then must find that little energy was left there.
-  bool accepts(const std::vector<double>& x, const std::vector<double>& r, double relative_residual,
+  bool accepts(std::span<const double> x, std::span<const double> r, double relative_residual,
                double relative_residual_of_recurrence) {
     const double error = error_.estimate();
-    excess_ = std::max(check_.excess(x, r), relative_residual / tolerance_);
-    energy_ = check_.of_solution(x);
+    const SolutionAccuracy found = check_.accuracy(x, r);
+    excess_ = std::max(found.excess, relative_residual / tolerance_);
+    energy_ = found.energy;
     const bool agrees = relative_residual <= 2 * relative_residual_of_recurrence;
     const bool had_converged = std::isfinite(error) && error_.fallen() + error <= allowed();
     if (excess_ > 1) residual_ = std::min(residual_, 0.5 * relative_residual / excess_);  // at the next check
@@ -126,11 +129,6 @@ class EnergyCriterion {
 
  private:
   double allowed() const { return tolerance_ * tolerance_ * energy_; }
-  void measure(std::int64_t iterations, const std::vector<double>& x) {
-    energy_ = check_.of_solution(x);
-    measured_at_ = iterations;
-    measure_at_ = iterations + iterations / 4 + 1;
-  }
 
   static constexpr double exact_ = 1e-3;  ///< excess of what a few iterations have solved
 
@@ -140,7 +138,7 @@ class EnergyCriterion {
   double energy_ = 0;       ///< of the solution
   bool exhausted_ = false;  ///< nothing but rounding is left of the recurrence's residual
   double relative_error_ = std::numeric_limits<double>::quiet_NaN();
-  std::int64_t measure_at_ = 0, measured_at_ = -1;
+  std::int64_t measure_at_ = 0;
 };
 
 }  // namespace femcg::solver

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <future>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -67,7 +68,7 @@ std::vector<double> own_residual(const operators::Operator<T>& a, const operator
 
 /// A true residual in the natural order of the unknowns: on the host, or else on the GPU.
 struct TrueResidualVector {
-  std::vector<double> on_host;
+  std::vector<double> on_host = {};
   const operators::Vector<double>* on_gpu = nullptr;
 };
 
@@ -117,17 +118,28 @@ class RefinedSolution {
     else
       add_to(x_, 1, correction);
   }
-  /// x on the host.
-  std::vector<double> on_host() const { return is_on_gpu() ? copied_from_gpu(on_gpu_) : x_; }
-  /// A residual of it there.
-  std::vector<double> on_host(const TrueResidualVector& residual) const {
-    return residual.on_gpu != nullptr ? copied_from_gpu(*residual.on_gpu) : residual.on_host;
+  /// measure(x, r) on the host.
+  template <class Measure>
+  auto measured(const TrueResidualVector& residual, const Measure& measure) {
+    if (!is_on_gpu()) return measure(std::span<const double>(x_), std::span<const double>(residual.on_host));
+    finish();
+    mesh::Array<double> r = mesh::unset<double>(x_.size());
+    operators::copy_bytes(residual.on_gpu->data(), operators::Device::cuda, r.data(), operators::Device::host,
+                          residual.on_gpu->bytes());
+    return measure(std::span<const double>(x_), std::span<const double>(r));
   }
-  /// x with the correction that a recurrence is at, on the host.
-  std::vector<double> with(Recurrence<T>& recurrence) const {
-    std::vector<double> x = on_host();
+  /// measure(x) on the host, of x with the correction that a recurrence is at.
+  template <class Measure>
+  double measured_with(Recurrence<T>& recurrence, const Measure& measure) {
+    if (is_on_gpu()) {
+      operators::Vector<double> sum = operators::copied(on_gpu_, operators::Device::cuda);
+      operators::cuda_scatter_added(recurrence.x(), a_.ordering(), sum);
+      copy_to_host(sum);
+      return measure(x_);
+    }
+    std::vector<double> x = x_;
     add_to(x, 1, natural_on_host(a_, recurrence.x()));
-    return x;
+    return measure(x);
   }
   /// b - A x; on the host, p and w of the recurrence are written over.
   TrueResidualVector residual(Recurrence<T>& recurrence) {
@@ -162,22 +174,19 @@ class RefinedSolution {
   bool is_checked() const { return check_.true_residual || is_on_gpu(); }
   /// Copies x to where it was asked for.
   void finish() {
-    if (!is_on_gpu()) return;
-    if (room_.valid()) x_ = room_.get();
-    operators::copy_bytes(on_gpu_.data(), operators::Device::cuda, x_.data(), operators::Device::host, on_gpu_.bytes());
+    if (is_on_gpu()) copy_to_host(on_gpu_);
   }
 
  private:
   bool is_on_gpu() const { return static_cast<bool>(check_.residual_on_gpu); }
-  static std::vector<double> copied_from_gpu(const operators::Vector<double>& v) {
-    std::vector<double> copy = mesh::filled<double>(static_cast<std::size_t>(v.size()));
-    operators::copy_bytes(v.data(), operators::Device::cuda, copy.data(), operators::Device::host, v.bytes());
-    return copy;
+  void copy_to_host(const operators::Vector<double>& x) {
+    if (room_.valid()) x_ = room_.get();
+    operators::copy_bytes(x.data(), operators::Device::cuda, x_.data(), operators::Device::host, x.bytes());
   }
 
   const operators::Operator<T>& a_;
   const operators::Vector<T>& b_;
-  std::vector<double>& x_;
+  std::vector<double>& x_;  ///< where x is on the GPU, a copy of what was measured last
   const ResidualCheck& check_;
   bool keeps_direction_;
   operators::Vector<double> on_gpu_;

@@ -130,14 +130,14 @@ class SeveralSystems {
     iteration.number = std::max(iteration.number, result.iterations);
     iteration.relative_residual = std::max(iteration.relative_residual, relative_residual);
     System& system = at(column);
-    const auto solution = [&] {
+    const auto measured = [&](const auto& of_solution) {
       operators::synchronize(a_.device());
       std::vector<double> x = *system.total;
       add_correction(column, x);
-      return x;
+      return of_solution(x);
     };
     if (relative_residual <= system.energy.residual() &&
-        system.energy.is_met(result.iterations, relative_residual / system.begun_at, solution))
+        system.energy.is_met(result.iterations, relative_residual / system.begun_at, measured))
       stop(column, StopReason::converged, true);
     else if (result.iterations >= options_.max_iterations)
       stop(column, StopReason::max_iterations);

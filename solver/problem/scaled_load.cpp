@@ -9,24 +9,11 @@
 
 namespace femcg::solver {
 
-namespace {
-
-/// x 2^exponent: by two factors that are powers of two without overflow, the product of which may be none; rounded as
-/// ldexp rounds.
-class PowerOfTwo {
- public:
-  explicit PowerOfTwo(int exponent) {
-    const int half = exponent / 2;
-    first_ = std::ldexp(1.0, std::abs(exponent) > 1000 ? half : exponent);
-    second_ = std::ldexp(1.0, std::abs(exponent) > 1000 ? exponent - half : 0);
-  }
-  double operator()(double x) const { return x * first_ * second_; }
-
- private:
-  double first_, second_;
-};
-
-}  // namespace
+PowerOfTwo::PowerOfTwo(int exponent) {
+  const int half = exponent / 2;
+  first_ = std::ldexp(1.0, std::abs(exponent) > 1000 ? half : exponent);
+  second_ = std::ldexp(1.0, std::abs(exponent) > 1000 ? exponent - half : 0);
+}
 
 mesh::Array<double> ScaledLoad::values() const {
   mesh::Array<double> scaled = mesh::unset<double>(load.size());

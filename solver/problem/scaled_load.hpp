@@ -10,6 +10,23 @@
 
 namespace femcg::solver {
 
+/// x 2^exponent: by two factors that are powers of two without overflow, the product of which may be none; rounded as
+/// ldexp rounds.
+class PowerOfTwo {
+ public:
+  explicit PowerOfTwo(int exponent);
+  /// x 0.
+  static PowerOfTwo zero() {
+    PowerOfTwo factor(0);
+    factor.first_ = 0;
+    return factor;
+  }
+  double operator()(double x) const { return x * first_ * second_; }
+
+ private:
+  double first_, second_;
+};
+
 /// A right-hand side as conjugate gradients get it: load 2^exponent, the largest from 1 to 2, so that neither single
 /// precision nor the squares of a norm lose it. The solution is that of the load times 2^exponent.
 struct ScaledLoad {

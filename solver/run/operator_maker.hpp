@@ -7,10 +7,10 @@
 #include "operators/distributed/distributed_operator.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/case/case.hpp"
+#include "solver/messages/run_context.hpp"
 #include "solver/problem/memory_estimate.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/records/record.hpp"
-#include "solver/messages/run_context.hpp"
 
 namespace femcg::solver {
 

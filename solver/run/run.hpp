@@ -6,9 +6,9 @@
 #include "solver/case/case.hpp"
 #include "solver/messages/console.hpp"
 #include "solver/messages/error.hpp"
+#include "solver/messages/run_context.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run/discretisation.hpp"
-#include "solver/messages/run_context.hpp"
 
 namespace femcg::solver {
 

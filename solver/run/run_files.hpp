@@ -8,8 +8,8 @@
 
 #include "mesh/base/atomic_file.hpp"
 #include "solver/case/case.hpp"
-#include "solver/problem/problem.hpp"
 #include "solver/messages/run_context.hpp"
+#include "solver/problem/problem.hpp"
 
 namespace femcg::solver {
 

@@ -12,9 +12,9 @@
 #include "solver/messages/run_context.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/records/record.hpp"
-#include "solver/run/linear_system.hpp"
 #include "solver/run/operator_maker.hpp"
 #include "solver/run/run_operator.hpp"
+#include "solver/system/linear_system.hpp"
 
 namespace femcg::solver {
 

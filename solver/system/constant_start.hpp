@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "mesh/base/pages.hpp"
+#include "solver/krylov/cg.hpp"
 #include "solver/problem/problem.hpp"
-#include "solver/run/conductors.hpp"
+#include "solver/system/conductors.hpp"
 
 namespace femcg::solver {
 
@@ -30,6 +31,9 @@ class Components {
   /// Sums of term(i) over the unknowns of each component, the same bits for any number of threads.
   template <class Term>
   std::vector<double> sums(const Term& term) const;
+  /// The same of several terms at once, a std::array of them for each unknown.
+  template <class Terms>
+  auto several_sums(const Terms& terms) const;
 
  private:
   const Problem* problem_;
@@ -64,7 +68,7 @@ class ConstantStart {
 
   /// The least energy of the solution in a component that has a load, of the w so far.
   double energy(std::span<const double> w) const;
-  /// How far w and its residual r are above a tolerance, 1 at most where they are not: in each component by
+  /// The same, and how far w and its residual r are above a tolerance: in each component by
   ///   |r| in the norm of D^-1, D being A's diagonal, which bounds the energy of the error from below but for the
   ///   largest eigenvalue of D^-1 A; against the square root of the solution's energy;
   ///   |w'r| / |w|_A, which bounds it too: 0 but for rounding, CG's w being at right angles to r;
@@ -72,7 +76,7 @@ class ConstantStart {
   ///   its good conductors;
   ///   rounding of w'Aw, in rows that neither conductors nor transfer make exact: where it is 100 times what the
   ///   tolerance allows of the energy, A is too badly conditioned for what double precision holds of it.
-  double excess(std::span<const double> w, std::span<const double> r, double tolerance) const;
+  SolutionAccuracy accuracy(std::span<const double> w, std::span<const double> r, double tolerance) const;
   /// Corrects rounding of r = b - c A1 - A w, which is taken for heat in good conductors.
   void correct(std::span<const double> w, std::span<double> r) const;
   /// |b|, of the components that have a load, scaled.
@@ -102,8 +106,12 @@ class ConstantStart {
   void find_rows(const Load& load);
   void find_constants(const Load& load);
   void find_energies(const Load& load);
-  void scale_parts(std::span<const double> b, std::span<const double> difference);
+  void scale_parts(std::span<const double> b);
+  std::vector<double> largest_values() const;
+  std::vector<double> works(std::span<const double> w) const;  ///< w'(b - c A1)
+  std::vector<double> energies(std::span<const double> w, std::span<const double> works) const;
   std::vector<double> energies(std::span<const double> w) const;
+  double least_of_loaded(std::span<const double> energies) const;
   std::vector<double> imbalances(std::span<const double> w) const;
   std::vector<double> imbalances_of_conductors(std::span<const double> w) const;
 

@@ -1,4 +1,4 @@
-#include "solver/run/linear_system.hpp"
+#include "solver/system/linear_system.hpp"
 
 #include <span>
 #include <utility>
@@ -146,14 +146,14 @@ std::vector<double> LinearSystem<T>::dofs(std::size_t load, std::vector<double> 
 template <std::floating_point T>
 EnergyCheck LinearSystem<T>::energy(std::size_t load, double tolerance) const {
   if (map_ == nullptr)
-    return {[this, load](const std::vector<double>& w) { return started(load).energy(w); },
-            [this, load, tolerance](const std::vector<double>& w, const std::vector<double>& r) {
-              return started(load).excess(w, r, tolerance);
+    return {[this, load](std::span<const double> w) { return started(load).energy(w); },
+            [this, load, tolerance](std::span<const double> w, std::span<const double> r) {
+              return started(load).accuracy(w, r, tolerance);
             },
             started(load).norm()};
-  return {[this, load](const std::vector<double>& w) { return started(load).energy(operators::from_map(w, *map_)); },
-          [this, load, tolerance](const std::vector<double>& w, const std::vector<double>& r) {
-            return started(load).excess(operators::from_map(w, *map_), operators::from_map(r, *map_), tolerance);
+  return {[this, load](std::span<const double> w) { return started(load).energy(operators::from_map(w, *map_)); },
+          [this, load, tolerance](std::span<const double> w, std::span<const double> r) {
+            return started(load).accuracy(operators::from_map(w, *map_), operators::from_map(r, *map_), tolerance);
           },
           started(load).norm()};
 }

@@ -10,10 +10,10 @@
 #include "solver/fields/initial_solution.hpp"
 #include "solver/krylov/cg.hpp"
 #include "solver/krylov/several_systems.hpp"
+#include "solver/messages/run_context.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/problem/scaled_load.hpp"
-#include "solver/run/constant_start.hpp"
-#include "solver/messages/run_context.hpp"
+#include "solver/system/constant_start.hpp"
 
 namespace femcg::solver {
 

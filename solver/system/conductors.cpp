@@ -1,5 +1,6 @@
-#include "solver/run/conductors.hpp"
+#include "solver/system/conductors.hpp"
 
+#include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
 #include <utility>

@@ -1,10 +1,14 @@
-#include "solver/run/constant_start.hpp"
+#include "solver/system/constant_start.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
+#include <tuple>
+#include <type_traits>
 #include <utility>
 
+#include "mesh/base/counting.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/forms/cells_at_vertices.hpp"
 #include "operators/forms/check/form_product.hpp"
@@ -41,17 +45,36 @@ void for_robin_facets(const Problem& problem, const Load& load, const Work& work
       });
 }
 
-/// a(v, phi_i) of all dofs, v being 0 but for these values of the constrained dofs. What this process's cells have of
-/// it for the constrained dofs is in `of_constrained`; for the others all have it.
+/// a(v, phi_i) of all dofs, v being 0 but for these values of the constrained dofs; `around` has 1 for the cells at
+/// these. What this process's cells have of it for the constrained dofs is in `of_constrained`.
 mesh::Array<double> product_of_constrained(const Problem& problem, const std::vector<double>& values,
-                                           std::vector<double>& of_constrained) {
-  const operators::BilinearForm& form = problem.form();
-  const auto is_constrained = [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; };
-  mesh::Array<double> product = operators::FormProduct(form).apply_to_constrained(
-      values, operators::cells_at_vertices(*form.space, is_constrained));
+                                           std::span<const char> around, std::vector<double>& of_constrained) {
+  mesh::Array<double> product = operators::FormProduct(problem.form()).apply_to_constrained(values, around);
   of_constrained.resize(values.size());
   for (std::size_t k = 0; k < values.size(); ++k) of_constrained[k] = product[problem.dirichlet_dofs()[k].dof];
   return product;
+}
+
+/// The sums of the terms that terms(i) returns, first <= i < last; of a single one four at a time, since an addition
+/// waits for the one before.
+template <class Terms, std::size_t count = std::tuple_size_v<std::invoke_result_t<Terms, std::size_t>>>
+std::array<double, count> sums_of_block(std::size_t first, std::size_t last, const Terms& terms) {
+  constexpr std::size_t together = count == 1 ? 4 : 1;
+  std::array<std::array<long double, count>, together> sums{};
+  const auto add = [&](std::size_t i, std::array<long double, count>& to) {
+    const std::array<double, count> all = terms(i);
+    for (std::size_t n = 0; n < count; ++n) to[n] += all[n];
+  };
+  std::size_t i = first;
+  for (; i + together <= last; i += together)
+    for (std::size_t k = 0; k < together; ++k) add(i + k, sums[k]);
+  for (; i < last; ++i) add(i, sums[0]);
+  std::array<double, count> total;
+  for (std::size_t n = 0; n < count; ++n) {
+    for (std::size_t k = 1; k < together; ++k) sums[0][n] += sums[k][n];
+    total[n] = static_cast<double>(sums[0][n]);
+  }
+  return total;
 }
 
 }  // namespace
@@ -75,26 +98,45 @@ Components::Components(const Problem& problem, std::vector<double> diagonal)
     if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) owned_[i] = problem.shared().owns(dof) ? 1 : 0;
 }
 
-template <class Term>
-std::vector<double> Components::sums(const Term& term) const {
+template <class Terms>
+auto Components::several_sums(const Terms& terms) const {
+  constexpr std::size_t count = std::tuple_size_v<std::invoke_result_t<Terms, std::size_t>>;
   constexpr std::size_t block = std::size_t{1} << 16;
-  const std::size_t rows = diagonal_.size(), blocks = (rows + block - 1) / block;
-  std::vector<double> parts(blocks * count());
+  const std::size_t rows = diagonal_.size(), blocks = (rows + block - 1) / block, components = this->count();
+  std::vector<std::array<double, count>> parts(blocks * components);
+  // In long double: rounding would be taken for heat.
 #pragma omp parallel
   {
-    std::vector<long double> sum(count());  // rounding would be taken for heat
+    std::vector<std::array<long double, count>> sums(components);
 #pragma omp for schedule(static)
     for (std::size_t b = 0; b < blocks; ++b) {
-      std::ranges::fill(sum, 0);
-      for (std::size_t i = b * block; i < std::min(rows, (b + 1) * block); ++i)
-        if (owns(i)) sum[of_unknown(i)] += term(i);
-      for (std::size_t k = 0; k < count(); ++k) parts[b * count() + k] = static_cast<double>(sum[k]);
+      const std::size_t first = b * block, last = std::min(rows, first + block);
+      if (components == 1 && owned_.empty()) {
+        parts[b] = sums_of_block(first, last, terms);
+        continue;
+      }
+      std::ranges::fill(sums, std::array<long double, count>{});
+      for (std::size_t i = first; i < last; ++i) {
+        if (!owns(i)) continue;
+        const std::array<double, count> all = terms(i);
+        for (std::size_t n = 0; n < count; ++n) sums[of_unknown(i)][n] += all[n];
+      }
+      for (std::size_t k = 0; k < components; ++k)
+        for (std::size_t n = 0; n < count; ++n) parts[b * components + k][n] = static_cast<double>(sums[k][n]);
     }
   }
-  std::vector<double> sums(count());
-  for (std::size_t k = 0; k < parts.size(); ++k) sums[k % count()] += parts[k];
-  problem_->shared().sum(sums);
+  std::array<std::vector<double>, count> sums;
+  for (std::size_t n = 0; n < count; ++n) {
+    sums[n].resize(components);
+    for (std::size_t k = 0; k < parts.size(); ++k) sums[n][k % components] += parts[k][n];
+    problem_->shared().sum(sums[n]);
+  }
   return sums;
+}
+
+template <class Term>
+std::vector<double> Components::sums(const Term& term) const {
+  return several_sums([&](std::size_t i) { return std::array<double, 1>{term(i)}; })[0];
 }
 
 ConstantStart::ConstantStart(const Components& of, const Load& load) : of_(&of), parts_(of.count()) {
@@ -109,9 +151,11 @@ void ConstantStart::find_rows(const Load& load) {
   const operators::BilinearForm& form = problem.form();
   const mesh::FunctionSpace& space = *form.space;
   const std::vector<double> ones(problem.dirichlet_dofs().size(), 1.0);
+  const mesh::Array<char> around =
+      operators::cells_at_vertices(space, [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; });
   // Minus what both have, until they are shared.
-  mesh::Array<double> unit = product_of_constrained(problem, ones, reactions_[0]),
-                      known = product_of_constrained(problem, load.boundary_values(), reactions_[1]);
+  mesh::Array<double> unit = product_of_constrained(problem, ones, around, reactions_[0]),
+                      known = product_of_constrained(problem, load.boundary_values(), around, reactions_[1]);
   const std::size_t n = space.facet_nodes(0).size();
   std::vector<double> moments(2 * form.robin.size() * n);
   for_robin_facets(problem, load, [&](operators::FacetEvaluator& facet, std::size_t k, const RobinPoints& points) {
@@ -133,9 +177,10 @@ void ConstantStart::find_rows(const Load& load) {
   }
   problem.shared().add_up(unit);
   problem.shared().add_up(known);
-  for (std::size_t dof = 0; dof < unit.size(); ++dof)
+  rows_ = mesh::collect<BoundaryRow>(std::ssize(unit), [&](std::int64_t dof, auto& rows) {
     if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0 && (unit[dof] != 0 || known[dof] != 0))
-      rows_.push_back({i, -unit[dof], -known[dof]});
+      rows.push_back({i, -unit[dof], -known[dof]});
+  });
 }
 
 /// c, and what it leaves of the load; a component where that is rounding has none.
@@ -162,51 +207,49 @@ void ConstantStart::find_constants(const Load& load) {
     if (units[k] > 0) parts_[k].constant = loads[k] / units[k];
     parts_[k].rounding = 64 * epsilon * (std::abs(parts_[k].constant) * magnitudes[k] + known[k]);
   }
-  std::vector<double> difference(b.begin(), b.end()), noise(parts_.size());
-  std::vector<char> is_load(parts_.size());
-  std::vector<double> whole(b.size());  // |c A1|, of the rows
+  values_ = mesh::unset<double>(b.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = b[i];
+  std::vector<double> noise(parts_.size());  // entries that are nothing but rounding
   for (BoundaryRow& row : rows_) {
-    const double part = parts_[of_->of_unknown(row.unknown)].constant * row.unit;
-    difference[row.unknown] -= part;
+    const std::size_t k = of_->of_unknown(row.unknown);
+    const double part = parts_[k].constant * row.unit, whole = std::abs(b[row.unknown]) + std::abs(part);
+    double& value = values_[row.unknown];
+    value -= part;
     row.known -= part;
-    whole[row.unknown] = std::abs(part);
+    if (of_->owns(row.unknown) && value != 0 && std::abs(value) <= 64 * epsilon * whole) ++noise[k];
   }
-  const std::vector<double> counts = of_->sums(
-      [&](std::size_t i) { return std::abs(difference[i]) > 64 * epsilon * (std::abs(b[i]) + whole[i]) ? 1.0 : 0.0; });
-  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].is_loaded = counts[k] > 0;
-  scale_parts(b, difference);
+  problem.shared().sum(noise);
+  const std::vector<double> counts = of_->sums([&](std::size_t i) { return values_[i] != 0 ? 1.0 : 0.0; });
+  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].is_loaded = counts[k] > noise[k];
+  scale_parts(b);
 }
 
-/// In one component the largest entry is from 1 to 2; in several, |b - c A1| in the norm of D^-1 as well.
-void ConstantStart::scale_parts(std::span<const double> b, std::span<const double> difference) {
-  const auto scaled = [&](double number, std::size_t i) {
-    const Part& part = parts_[of_->of_unknown(i)];
-    return part.is_loaded ? std::ldexp(number, part.exponent) : 0.0;
-  };
-  const auto scale_largest = [&] {
-    std::vector<double> most(parts_.size());
-    for (std::size_t i = 0; i < difference.size(); ++i)
-      most[of_->of_unknown(i)] = std::max(most[of_->of_unknown(i)], std::abs(scaled(difference[i], i)));
-    for (double& each : most) each = -of_->problem().shared().least(-each);
-    return most;
-  };
-  const std::vector<double> entries = scale_largest();
+/// Scales values_: in one component the largest entry is from 1 to 2; in several, |b - c A1| in the norm of D^-1 as
+/// well.
+void ConstantStart::scale_parts(std::span<const double> b) {
+  std::vector<double> most = largest_values();
   for (std::size_t k = 0; k < parts_.size(); ++k)
-    if (entries[k] > 0) parts_[k].exponent = -std::ilogb(entries[k]);
+    if (parts_[k].is_loaded) parts_[k].exponent = -std::ilogb(most[k]);
   if (parts_.size() > 1) {
     const std::vector<double> squares = of_->sums([&](std::size_t i) {
-      const double number = scaled(difference[i], i) / std::sqrt(of_->diagonal(i));
+      const Part& part = parts_[of_->of_unknown(i)];
+      const double number = part.is_loaded ? std::ldexp(values_[i], part.exponent) / std::sqrt(of_->diagonal(i)) : 0.0;
       return number * number;
     });
-    for (std::size_t k = 0; k < parts_.size(); ++k)
+    int largest = std::numeric_limits<int>::min();
+    for (std::size_t k = 0; k < parts_.size(); ++k) {
+      if (!parts_[k].is_loaded) continue;
       if (squares[k] > 0) parts_[k].exponent -= std::ilogb(std::sqrt(squares[k]));
-    const std::vector<double> mosts = scale_largest();
-    if (const double most = *std::ranges::max_element(mosts); most > 0)
-      for (Part& part : parts_) part.exponent -= std::ilogb(most);
+      largest = std::max(largest, std::ilogb(most[k]) + parts_[k].exponent);
+    }
+    for (Part& part : parts_)
+      if (part.is_loaded) part.exponent -= largest;
   }
-  values_ = mesh::unset<double>(difference.size());
+  std::vector<PowerOfTwo> scales;
+  for (const Part& part : parts_) scales.push_back(part.is_loaded ? PowerOfTwo(part.exponent) : PowerOfTwo::zero());
 #pragma omp parallel for schedule(static)
-  for (std::size_t i = 0; i < difference.size(); ++i) values_[i] = scaled(difference[i], i);
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = scales[of_->of_unknown(i)](values_[i]);
   for (BoundaryRow& row : rows_) row.known = std::ldexp(row.known, parts_[of_->of_unknown(row.unknown)].exponent);
   const std::vector<double> sums = of_->sums([&](std::size_t i) { return values_[i]; });
   for (std::size_t k = 0; k < parts_.size(); ++k) {
@@ -215,8 +258,30 @@ void ConstantStart::scale_parts(std::span<const double> b, std::span<const doubl
   }
   of_conductors_ = of_->conductors().sums(values_);
   double square = 0;
-  for (const double each : of_->sums([&](std::size_t i) { return std::pow(scaled(b[i], i), 2); })) square += each;
+  for (const double each : of_->sums([&](std::size_t i) {
+         const double number = scales[of_->of_unknown(i)](b[i]);
+         return number * number;
+       }))
+    square += each;
   norm_ = std::sqrt(square);
+}
+
+/// Of |values_|, in each component.
+std::vector<double> ConstantStart::largest_values() const {
+  std::vector<double> most(parts_.size());
+#pragma omp parallel
+  {
+    std::vector<double> mine(parts_.size());
+#pragma omp for schedule(static)
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      double& of_part = mine[of_->of_unknown(i)];
+      of_part = std::max(of_part, std::abs(values_[i]));
+    }
+#pragma omp critical
+    for (std::size_t k = 0; k < most.size(); ++k) most[k] = std::max(most[k], mine[k]);
+  }
+  for (double& each : most) each = -of_->problem().shared().least(-each);
+  return most;
 }
 
 /// With G = g - c on the constrained dofs: a(G, G) + integral of transfer ((c - ambient)^2 + 2 (c - ambient) G).
@@ -253,16 +318,22 @@ void ConstantStart::find_energies(const Load& load) {
   for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].energy = energies[k];
 }
 
+std::vector<double> ConstantStart::energies(std::span<const double> w) const { return energies(w, works(w)); }
+
+std::vector<double> ConstantStart::works(std::span<const double> w) const {
+  return of_->sums([&](std::size_t i) { return values_[i] * w[i]; });
+}
+
 /// With w'Aw = w'r of the start, as CG has it: energy - 2 known'w + w'Aw.
-std::vector<double> ConstantStart::energies(std::span<const double> w) const {
-  std::vector<double> energies = of_->sums([&](std::size_t i) { return values_[i] * w[i]; }), known(parts_.size());
+std::vector<double> ConstantStart::energies(std::span<const double> w, std::span<const double> works) const {
+  std::vector<double> energies(parts_.size()), known(parts_.size());
   for (const BoundaryRow& row : rows_)
     if (of_->owns(row.unknown)) known[of_->of_unknown(row.unknown)] += row.known * w[row.unknown];
   of_->problem().shared().sum(known);
   constexpr double rounding = 16 * epsilon;
   for (std::size_t k = 0; k < parts_.size(); ++k)
-    energies[k] = std::max({parts_[k].energy - 2 * known[k] + energies[k], rounding * parts_[k].energy,
-                            std::numeric_limits<double>::min()});
+    energies[k] = std::max(
+        {parts_[k].energy - 2 * known[k] + works[k], rounding * parts_[k].energy, std::numeric_limits<double>::min()});
   return energies;
 }
 
@@ -276,23 +347,21 @@ std::vector<double> ConstantStart::imbalances(std::span<const double> w) const {
   return sums;
 }
 
-double ConstantStart::energy(std::span<const double> w) const {
-  const std::vector<double> all = energies(w);
+double ConstantStart::energy(std::span<const double> w) const { return least_of_loaded(energies(w)); }
+
+double ConstantStart::least_of_loaded(std::span<const double> energies) const {
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t k = 0; k < parts_.size(); ++k)
-    if (parts_[k].is_loaded) least = std::min(least, all[k]);
+    if (parts_[k].is_loaded) least = std::min(least, energies[k]);
   return least;
 }
 
-double ConstantStart::excess(std::span<const double> w, std::span<const double> r, double tolerance) const {
+SolutionAccuracy ConstantStart::accuracy(std::span<const double> w, std::span<const double> r, double tolerance) const {
   constexpr double largest_eigenvalue = 4;  // of D^-1 A, about
-  const std::vector<double> energy = energies(w), imbalance = imbalances(w),
-                            squares = of_->sums([&](std::size_t i) { return r[i] / of_->stiffness(i) * r[i]; }),
-                            along = of_->sums([&](std::size_t i) { return w[i] * r[i]; }),
-                            works = of_->sums([&](std::size_t i) { return w[i] * values_[i]; });
-  const std::vector<double> roundings = of_->sums([&](std::size_t i) {
+  const std::vector<double> works = this->works(w), energy = energies(w, works), imbalance = imbalances(w);
+  const auto [squares, along, roundings] = of_->several_sums([&](std::size_t i) {
     const double part = epsilon * (of_->diagonal(i) * w[i]) * (w[i] / energy[of_->of_unknown(i)]);
-    return is_exact_[i] != 0 ? 0.0 : part * part;
+    return std::array{r[i] / of_->stiffness(i) * r[i], w[i] * r[i], is_exact_[i] != 0 ? 0.0 : part * part};
   });
   std::vector<double> of_conductors(parts_.size());
   const std::vector<double> heat = imbalances_of_conductors(w);
@@ -313,9 +382,9 @@ double ConstantStart::excess(std::span<const double> w, std::span<const double> 
                              std::sqrt(largest_eigenvalue * energy[k]);
     const double of_rounding = std::sqrt(roundings[k]) / 100;
     excess = std::max({excess, of_energy / tolerance, of_rounding / tolerance});
-    if (!std::isfinite(residual)) return std::numeric_limits<double>::infinity();
+    if (!std::isfinite(residual)) excess = std::numeric_limits<double>::infinity();
   }
-  return excess;
+  return {least_of_loaded(energy), excess};
 }
 
 void ConstantStart::correct(std::span<const double> w, std::span<double> r) const {
