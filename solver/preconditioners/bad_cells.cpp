@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <span>
 
 #include "mesh/base/counting.hpp"
@@ -33,6 +34,19 @@ double least_pivot(std::span<const double> lower, int nodes) {
       l[i * n + j] = i == j ? std::sqrt(std::max(value, 1e-30)) : value / l[j * n + j];
     }
   return least;
+}
+
+/// All cells that have a vertex of some.
+std::vector<std::int32_t> cells_at_vertices_of(const mesh::Mesh& mesh, const std::vector<std::int32_t>& cells) {
+  const std::vector<int> vertices = mesh::Lattice(mesh.shape, mesh.order).vertex_nodes();
+  std::vector<char> is_theirs(static_cast<std::size_t>(mesh.node_count()), 0);
+  for (const std::int32_t cell : cells)
+    for (const int v : vertices) is_theirs[mesh.nodes(cell)[v]] = 1;
+  return mesh::collect<std::int32_t>(mesh.cell_count(), [&](std::int64_t number, std::vector<std::int32_t>& found) {
+    const auto cell = static_cast<std::int32_t>(number);
+    const mesh::CellNodes nodes = mesh.nodes(cell);
+    if (std::ranges::any_of(vertices, [&](int v) { return is_theirs[nodes[v]] != 0; })) found.push_back(cell);
+  });
 }
 
 }  // namespace
@@ -102,40 +116,46 @@ double stretching(const mesh::Mesh& mesh) {
 
 BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::int32_t>& cells) {
   constexpr std::size_t most_unknowns = 2048;
-  // Blocks: unknowns of cells that are joined by common ones.
-  mesh::JoinedSets sets(form.unknowns);
-  std::vector<std::int32_t> all;
+  std::vector<std::int32_t> all;  // unknowns of the cells, each once; below they go by their places in this list
+  for (const std::int32_t cell : cells) form.for_unknowns(cell, [&](std::int32_t unknown) { all.push_back(unknown); });
+  std::ranges::sort(all);
+  all.erase(std::ranges::unique(all).begin(), all.end());
+  const auto place_in_all = [&](std::int32_t unknown) {
+    const auto found = std::ranges::lower_bound(all, unknown);
+    return found != all.end() && *found == unknown ? static_cast<std::int32_t>(found - all.begin()) : -1;
+  };
+  // Blocks: those of cells that are joined by common ones.
+  mesh::JoinedSets sets(static_cast<std::int32_t>(all.size()));
   for (const std::int32_t cell : cells) {
     std::int32_t first = -1;
     form.for_unknowns(cell, [&](std::int32_t unknown) {
-      all.push_back(unknown);
-      if (first < 0) first = unknown;
-      sets.join(first, unknown);
+      const std::int32_t place = place_in_all(unknown);
+      if (first < 0) first = place;
+      sets.join(first, place);
     });
   }
-  std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
-  std::ranges::stable_sort(all, {}, [&](std::int32_t unknown) { return sets.least(unknown); });
+  std::vector<std::int32_t> order(all.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, {}, [&](std::int32_t place) { return sets.least(place); });
   BlockInverses blocks;
-  std::vector<std::int32_t> block_of(static_cast<std::size_t>(form.unknowns), -1), place_of(block_of);
-  for (auto first = all.begin(); first != all.end();) {
+  std::vector<std::int32_t> block_of(all.size(), -1), place_of(block_of);
+  for (auto first = order.begin(); first != order.end();) {
     const std::int32_t least = sets.least(*first);
-    const auto last =
-        std::find_if(first, all.end(), [&](std::int32_t unknown) { return sets.least(unknown) != least; });
+    const auto last = std::find_if(first, order.end(), [&](std::int32_t place) { return sets.least(place) != least; });
     const auto size = static_cast<std::size_t>(last - first);
     if (size <= most_unknowns) {
-      for (auto unknown = first; unknown != last; ++unknown) {
-        block_of[*unknown] = blocks.count();
-        place_of[*unknown] = static_cast<std::int32_t>(unknown - first);
+      for (auto place = first; place != last; ++place) {
+        block_of[*place] = blocks.count();
+        place_of[*place] = static_cast<std::int32_t>(place - first);
+        blocks.unknowns.push_back(all[*place]);
       }
-      blocks.unknowns.insert(blocks.unknowns.end(), first, last);
       blocks.begin.push_back(static_cast<std::int32_t>(blocks.unknowns.size()));
       blocks.values_begin.push_back(blocks.values_begin.back() + static_cast<std::int64_t>(size * size));
     }
     first = last;
   }
 
-  // The entries of A in them, from all cells that have their unknowns.
+  // The entries of A in them, from all cells that have their unknowns: these have a vertex of the cells.
   std::vector<Eigen::MatrixXd> matrices;
   for (std::int32_t block = 0; block < blocks.count(); ++block) {
     const Eigen::Index size = blocks.begin[block + 1] - blocks.begin[block];
@@ -144,20 +164,19 @@ BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::in
   CellEvaluator evaluator(form);
   const int n = evaluator.dofs();
   std::vector<double> packed(static_cast<std::size_t>(n) * (n + 1) / 2);
-  std::vector<std::int32_t> unknowns(static_cast<std::size_t>(n));
-  const auto round = mesh::collect<std::int32_t>(form.cells(), [&](std::int64_t number, std::vector<std::int32_t>& to) {
-    const auto cell = static_cast<std::int32_t>(number);
+  std::vector<std::int32_t> places(static_cast<std::size_t>(n));
+  for (const std::int32_t cell : cells_at_vertices_of(form.space->mesh(), cells)) {
     bool meets = false;
-    form.for_unknowns(cell, [&](std::int32_t unknown) { meets = meets || block_of[unknown] >= 0; });
-    if (meets) to.push_back(cell);
-  });
-  for (const std::int32_t cell : round) {
-    form.for_nodes(cell, [&](int i, std::int32_t unknown) { unknowns[i] = unknown; });
+    form.for_nodes(cell, [&](int i, std::int32_t unknown) {
+      places[i] = unknown >= 0 ? place_in_all(unknown) : -1;
+      meets = meets || (places[i] >= 0 && block_of[places[i]] >= 0);
+    });
+    if (!meets) continue;
     evaluator.move_to(cell);
     evaluator.matrix(packed);
     for (int i = 0, k = 0; i < n; ++i)
       for (int j = 0; j <= i; ++j, ++k) {
-        const std::int32_t row = unknowns[i], column = unknowns[j];
+        const std::int32_t row = places[i], column = places[j];
         if (row < 0 || column < 0 || block_of[row] < 0 || block_of[row] != block_of[column]) continue;
         Eigen::MatrixXd& matrix = matrices[block_of[row]];
         matrix(place_of[row], place_of[column]) += packed[k];

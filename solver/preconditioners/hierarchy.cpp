@@ -323,7 +323,13 @@ class HierarchyMaker {
     if (needs == operators::Needs::element_matrices) from.element_matrices = &element_matrices;
     if (needs == operators::Needs::matrix)
       from.matrix = std::make_shared<const CsrMatrix<T>>(operators::assemble<T>(form, element_matrices));
-    return row.make(from, operators::Options());
+    operators::Options options;
+    if (!hierarchy_.levels.empty() && name == "matrix-free") {  // cells are as distinct on all levels
+      const std::map<std::string, std::string> of_finest = hierarchy_.levels.front().a->chosen();
+      if (const auto dedup = of_finest.find("dedup"); dedup != of_finest.end() && dedup->second == "off")
+        options.insert(*dedup);
+    }
+    return row.make(from, options);
   }
   std::unique_ptr<Operator<T>> joined(const FormSubdomain& subdomain, const std::string& name) const {
     std::unique_ptr<Operator<T>> interior, interface;
