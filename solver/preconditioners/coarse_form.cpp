@@ -143,30 +143,44 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, c
 
 namespace {
 
-/// The cells of a box that are joined to one, fewer at the far end of an axis that has an odd number of cells.
+/// The cells of a box that are joined to one. Of an odd number along an axis, the wider of the two at the ends is left
+/// alone, so that over several levels none stays thin.
 class JoinedCells {
  public:
-  JoinedCells(const mesh::BoxNodes& box, int dimension, const std::array<int, 3>& ratio)
-      : dimension_(dimension), ratio_(ratio), fine_(box.cells()) {
+  JoinedCells(const mesh::Mesh& mesh, const std::array<int, 3>& ratio)
+      : dimension_(mesh.dimension()), ratio_(ratio), fine_(mesh.box->cells()) {
     for (int axis = 0; axis < 3; ++axis) along_[axis] = (fine_[axis] + ratio[axis] - 1) / ratio[axis];
     coarse_ = mesh::GridIndexing(along_[0], along_[1]);
+    for (int axis = 0; axis < dimension_; ++axis) {
+      const auto width = [&](int cell) {
+        mesh::GridIndex from{}, to{};
+        from[axis] = cell;
+        to[axis] = cell + 1;
+        return std::abs(mesh.point(mesh.box->node(to))[axis] - mesh.point(mesh.box->node(from))[axis]);
+      };
+      constexpr double wider = 1.01;
+      const bool is_odd = fine_[axis] % ratio[axis] != 0;
+      first_alone_[axis] = is_odd && width(0) > wider * width(fine_[axis] - 1) ? 1 : 0;
+    }
   }
 
   const std::array<int, 3>& ratio() const { return ratio_; }
   const mesh::GridIndex& along() const { return along_; }  ///< coarse cells along the axes
+  /// The first of the cells that coarse cell `at` of an axis joins.
+  std::int32_t begin(int axis, std::int32_t at) const {
+    return std::clamp(at * ratio_[axis] - first_alone_[axis], 0, fine_[axis]);
+  }
   /// The cells that are joined, along each axis.
   std::array<int, 3> extent(std::int32_t coarse) const {
     const mesh::GridIndex at = coarse_(coarse);
     std::array<int, 3> extent{1, 1, 1};
-    for (int axis = 0; axis < dimension_; ++axis)
-      extent[axis] = std::min(ratio_[axis], fine_[axis] - at[axis] * ratio_[axis]);
+    for (int axis = 0; axis < dimension_; ++axis) extent[axis] = begin(axis, at[axis] + 1) - begin(axis, at[axis]);
     return extent;
   }
   std::int32_t cell(std::int32_t coarse, const std::array<int, 3>& in) const {
     const mesh::GridIndex at = coarse_(coarse);
     std::int32_t number = 0;
-    for (int axis = dimension_ - 1; axis >= 0; --axis)
-      number = number * fine_[axis] + at[axis] * ratio_[axis] + in[axis];
+    for (int axis = dimension_ - 1; axis >= 0; --axis) number = number * fine_[axis] + begin(axis, at[axis]) + in[axis];
     return number;
   }
   /// Calls work(cell) with each of the cells that are joined.
@@ -181,7 +195,8 @@ class JoinedCells {
   std::int32_t parent(std::int32_t fine) const {
     const mesh::GridIndex at = mesh::GridIndexing(fine_[0], fine_[1])(fine);
     std::int32_t number = 0;
-    for (int axis = dimension_ - 1; axis >= 0; --axis) number = number * along_[axis] + at[axis] / ratio_[axis];
+    for (int axis = dimension_ - 1; axis >= 0; --axis)
+      number = number * along_[axis] + (at[axis] + first_alone_[axis]) / ratio_[axis];
     return number;
   }
   /// Number of fine facets in a facet of a coarse cell.
@@ -193,7 +208,7 @@ class JoinedCells {
 
  private:
   int dimension_;
-  std::array<int, 3> ratio_;
+  std::array<int, 3> ratio_, first_alone_{};
   mesh::GridIndex fine_, along_{1, 1, 1};
   mesh::GridIndexing coarse_;
 };
@@ -262,7 +277,7 @@ std::unique_ptr<const mesh::Mesh> coarse_mesh(const mesh::Mesh& fine, const Join
 #pragma omp parallel for schedule(static)
   for (std::int32_t node = 0; node < nodes; ++node) {
     mesh::GridIndex at = places(node);
-    for (int axis = 0; axis < d; ++axis) at[axis] = std::min(at[axis] * joined.ratio()[axis], fine.box->cells()[axis]);
+    for (int axis = 0; axis < d; ++axis) at[axis] = joined.begin(axis, at[axis]);
     const std::array<double, 3> point = fine.point(fine.box->node(at));
     for (int axis = 0; axis < d; ++axis) coarse->coordinates[static_cast<std::size_t>(node) * d + axis] = point[axis];
   }
@@ -298,7 +313,7 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
     size[axis] = of_fine.point(box.node(last))[axis] - of_fine.point(0)[axis];
     step[axis] = size[axis] / box.cells()[axis];
   }
-  const JoinedCells joined(box, d, ratios(box, step, d));
+  const JoinedCells joined(of_fine, ratios(box, step, d));
   const std::array<int, 3>& ratio = joined.ratio();
   if (ratio == std::array{1, 1, 1}) return nullptr;
   const std::int32_t cells = joined.along()[0] * joined.along()[1] * joined.along()[2];

@@ -411,6 +411,15 @@ TEST_CASE("iterations do not grow with the number of levels of aggregates") {
   CHECK(of_three <= of_one_level + 1);
 }
 
+TEST_CASE("boxes with odd numbers of cells on every level take as few iterations as others") {
+  const auto iterations = [](int across) {
+    const tests::SmallForm small =
+        tests::make_form(CellShape::quadrilateral, 1, {across, across, 1}, {.varying = false, .distort = 0});
+    return iterations_with_multigrid(small.form, "matrix-free", 1e-9);
+  };
+  CHECK(iterations(513) <= iterations(512) + 1);
+}
+
 TEST_CASE("every operator has multigrid, in both precisions of the cycle") {
   const tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 2, {5, 4, 4});
   for (const OperatorDescription& row : own_operators()) {
