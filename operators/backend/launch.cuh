@@ -52,6 +52,14 @@ void load(void (*kernel)(Parameters...)) {
   check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");
 }
 
+/// Blocks that have so many threads together.
+constexpr std::int64_t blocks_of(std::int64_t threads, int threads_of_block) {
+  return (threads + threads_of_block - 1) / threads_of_block;
+}
+
+/// The number of this thread in a grid of one dimension.
+__device__ inline std::int64_t thread_number() { return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+
 /// Launches a kernel, if there is anything to do, and checks that it could be launched.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared_bytes,

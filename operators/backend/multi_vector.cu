@@ -10,18 +10,18 @@ namespace {
 
 constexpr int block_threads = 256;
 
-std::int64_t blocks(std::int64_t size) { return (size + block_threads - 1) / block_threads; }
+std::int64_t blocks(std::int64_t size) { return cuda::blocks_of(size, block_threads); }
 
 const std::int32_t* data_of(const Vector<std::int32_t>& places) { return places.size() > 0 ? places.data() : nullptr; }
 
 template <class T>
 __global__ void set_column_kernel(std::int64_t rows, const T* from, const std::int32_t* places, int stride, T* to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i < rows) to[i * stride] = from[places != nullptr ? places[i] : i];
 }
 template <class T>
 __global__ void get_column_kernel(std::int64_t rows, const T* from, int stride, const std::int32_t* places, T* to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i < rows) to[places != nullptr ? places[i] : i] = from[i * stride];
 }
 
@@ -47,7 +47,7 @@ struct alignas(16) Pack {
 
 template <class T>
 __global__ void get_columns_kernel(std::int64_t rows, const T* from, int stride, PassOfColumns<T> to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i >= rows) return;
   from += i * stride;
   if (to.count < columns_in_a_pass) {
@@ -63,7 +63,7 @@ __global__ void get_columns_kernel(std::int64_t rows, const T* from, int stride,
 }
 template <class T>
 __global__ void set_columns_kernel(std::int64_t rows, PassOfColumns<const T> from, int stride, T* to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i >= rows) return;
   to += i * stride;
   if (from.count < columns_in_a_pass) {

@@ -9,26 +9,26 @@ namespace {
 
 constexpr int block_threads = 256;
 
-std::int64_t blocks(std::int64_t size) { return (size + block_threads - 1) / block_threads; }
+std::int64_t blocks(std::int64_t size) { return cuda::blocks_of(size, block_threads); }
 
 template <class T>
 __global__ void gather_kernel(std::int64_t size, const T* from, const std::int32_t* places, T* to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i < size) to[i] = from[places[i]];
 }
 template <class T>
 __global__ void scatter_kernel(std::int64_t size, const T* from, const std::int32_t* places, T* to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i < size) to[places[i]] = from[i];
 }
 template <class T>
 __global__ void gather_rounded_kernel(std::int64_t size, const double* from, const std::int32_t* places, T* to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i < size) to[i] = static_cast<T>(from[places != nullptr ? places[i] : i]);
 }
 template <class T>
 __global__ void scatter_added_kernel(std::int64_t size, const T* from, const std::int32_t* places, double* to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i < size) to[places != nullptr ? places[i] : i] += static_cast<double>(from[i]);
 }
 

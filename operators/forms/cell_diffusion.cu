@@ -26,7 +26,7 @@ __global__ void __launch_bounds__(block_threads)
     diffusion_kernel(FactorSource from, const double* tables, const PointProgramOnGpu* programs,
                      const std::int32_t* regions, std::int64_t count, double* values, Findings* found) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; k < count; k += stride) {
+  for (std::int64_t k = cuda::thread_number(); k < count; k += stride) {
     const std::int64_t cell = k / from.points;
     const double* table = tables + k % from.points * from.nodes;
     double point[d] = {};
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(block_threads)
 __global__ void __launch_bounds__(block_threads)
     differences_kernel(const double* values, int points, std::int64_t count, Findings* found) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; k < count; k += stride) {
+  for (std::int64_t k = cuda::thread_number(); k < count; k += stride) {
     if (values[k] != __ldg(values + k / points * points)) found->differ_in_cell = 1;
     if (values[k] != __ldg(values)) found->differ = 1;
   }
@@ -56,7 +56,7 @@ __global__ void __launch_bounds__(block_threads)
 /// The first value of each of `count` cells.
 __global__ void __launch_bounds__(block_threads)
     firsts_kernel(const double* values, int points, std::int64_t count, double* firsts) {
-  const std::int64_t cell = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t cell = cuda::thread_number();
   if (cell < count) firsts[cell] = values[cell * points];
 }
 
@@ -70,7 +70,7 @@ bool cuda_set_diffusion(const BilinearForm& form, const Vector<double>& geometry
   const Vector<std::int32_t> regions = copied(std::span<const std::int32_t>(mesh.cell_regions), Device::cuda);
   Vector<double> values(count, Device::cuda);
   Vector<Findings> found = zeros_on_gpu<Findings>(1);
-  const std::int64_t blocks = (count + block_threads - 1) / block_threads;
+  const std::int64_t blocks = cuda::blocks_of(count, block_threads);
   const auto kernel = inputs.dimension == 2 ? diffusion_kernel<2> : diffusion_kernel<3>;
   launch(kernel, std::min(blocks, 4 * resident_blocks(kernel, block_threads)), block_threads, 0, pointers(inputs),
          geometry_values.data(), programs.by_region(), regions.data(), count, values.data(), found.data());
@@ -83,8 +83,8 @@ bool cuda_set_diffusion(const BilinearForm& form, const Vector<double>& geometry
   if (constant) {
     const std::int64_t kept = are.differ != 0 ? cells : 1;
     inputs.diffusion = Vector<double>(kept, Device::cuda);
-    launch(firsts_kernel, (kept + block_threads - 1) / block_threads, block_threads, 0, values.data(), inputs.points,
-           kept, inputs.diffusion.data());
+    launch(firsts_kernel, cuda::blocks_of(kept, block_threads), block_threads, 0, values.data(), inputs.points, kept,
+           inputs.diffusion.data());
     inputs.diffusion_per_cell = are.differ != 0 ? 1 : 0;
     synchronize(Device::cuda);  // `values` goes
     return true;

@@ -16,7 +16,7 @@ __global__ void factors_kernel(FactorSource from, const std::int32_t* cell_of_sl
                                bool interleaved, T* factors) {
   constexpr int entries = d * (d + 1) / 2, group = slots_per_group, together = d == 2 ? 1 : 2;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; k < slots * from.points; k += stride) {
+  for (std::int64_t k = cuda::thread_number(); k < slots * from.points; k += stride) {
     const std::int64_t row = k / group;  // interleaved: of one group, and one point
     const int q = static_cast<int>(interleaved ? row % from.points : k % from.points);
     const std::int64_t slot = interleaved ? row / from.points * group + k % group : k / from.points;

@@ -130,7 +130,7 @@ Vector<Number> sent(const std::vector<Number>& numbers) {
 template <class Rows>
 __global__ void count_entries_kernel(Rows a, std::int32_t* counts) {
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < a.rows; i += threads)
+  for (std::int64_t i = cuda::thread_number(); i < a.rows; i += threads)
     counts[i] = a.find(static_cast<std::int32_t>(i)).count;
 }
 

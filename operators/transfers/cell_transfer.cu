@@ -25,10 +25,7 @@ namespace {
 
 constexpr int block_threads = 128;
 
-std::int64_t blocks_for(std::int64_t threads) { return (threads + block_threads - 1) / block_threads; }
-__device__ std::int64_t thread_number() {
-  return static_cast<std::int64_t>(blockIdx.x) * block_threads + static_cast<std::int64_t>(threadIdx.x);
-}
+std::int64_t blocks_for(std::int64_t threads) { return cuda::blocks_of(threads, block_threads); }
 
 /// A thread for each of `count` places.
 template <class... Parameters, class... Arguments>
@@ -59,7 +56,7 @@ T number_at(const Vector<T>& vector, std::int64_t i) {
 /// LevelOrdering; null where it is empty.
 __global__ void __launch_bounds__(block_threads)
     invert_kernel(std::int64_t count, const std::int32_t* order, const std::int32_t* unknowns, std::int32_t* places) {
-  const std::int64_t i = thread_number();
+  const std::int64_t i = cuda::thread_number();
   if (i >= count) return;
   const std::int64_t number = order != nullptr ? order[i] : i;
   places[unknowns != nullptr ? unknowns[number] : number] = static_cast<std::int32_t>(i);
@@ -67,7 +64,7 @@ __global__ void __launch_bounds__(block_threads)
 /// Unknowns, negative where there are none, become their places.
 __global__ void __launch_bounds__(block_threads)
     places_kernel(std::int64_t count, const std::int32_t* places, std::int32_t* of_dofs) {
-  const std::int64_t dof = thread_number();
+  const std::int64_t dof = cuda::thread_number();
   if (dof >= count) return;
   const std::int32_t unknown = of_dofs[dof];
   of_dofs[dof] = unknown < 0 ? -1 : places != nullptr ? places[unknown] : unknown;
@@ -134,17 +131,17 @@ class PlacesOfNodes {
 using Nodes = PlacesOfNodes::Pointers;
 
 __global__ void __launch_bounds__(block_threads) list_kernel(std::int64_t count, Nodes nodes, std::int32_t* to) {
-  const std::int64_t i = thread_number();
+  const std::int64_t i = cuda::thread_number();
   if (i < count) to[i] = nodes(static_cast<std::int32_t>(i / nodes.count), static_cast<int>(i % nodes.count));
 }
 __global__ void __launch_bounds__(block_threads)
     fill_kernel(std::int64_t count, std::int32_t number, std::int32_t* numbers) {
-  if (const std::int64_t i = thread_number(); i < count) numbers[i] = number;
+  if (const std::int64_t i = cuda::thread_number(); i < count) numbers[i] = number;
 }
 /// A thread for each node of each cell.
 __global__ void __launch_bounds__(block_threads)
     find_owners_kernel(std::int64_t count, Nodes nodes, std::int32_t* owners) {
-  const std::int64_t i = thread_number();
+  const std::int64_t i = cuda::thread_number();
   if (i >= count) return;
   const auto cell = static_cast<std::int32_t>(i / nodes.count);
   const std::int32_t place = nodes(cell, static_cast<int>(i % nodes.count));
@@ -153,21 +150,21 @@ __global__ void __launch_bounds__(block_threads)
 __global__ void __launch_bounds__(block_threads)
     leave_out_kernel(std::int64_t count, const std::int32_t* ghosts, const std::int32_t* places, std::int32_t none,
                      std::int32_t* owners) {
-  const std::int64_t i = thread_number();
+  const std::int64_t i = cuda::thread_number();
   if (i < count) owners[places != nullptr ? places[ghosts[i]] : ghosts[i]] = none;
 }
 /// How often each number from 0 to `end` - 1 is there.
 __global__ void __launch_bounds__(block_threads)
     count_kernel(std::int64_t count, const std::int32_t* numbers, std::int32_t end, std::int32_t* counts) {
-  const std::int64_t i = thread_number();
+  const std::int64_t i = cuda::thread_number();
   if (i < count && numbers[i] >= 0 && numbers[i] < end) atomicAdd(counts + numbers[i], 1);
 }
 /// A warp for each cell.
 __global__ void __launch_bounds__(block_threads)
     list_owned_kernel(std::int64_t count, Nodes nodes, const std::int32_t* owners, const std::int32_t* begin, int chunk,
                       std::int32_t* owned, std::uint8_t* node, std::uint8_t* cell_in_chunk) {
-  if (thread_number() >= count) return;
-  const auto cell = static_cast<std::int32_t>(thread_number() / cuda::threads_per_warp);
+  if (cuda::thread_number() >= count) return;
+  const auto cell = static_cast<std::int32_t>(cuda::thread_number() / cuda::threads_per_warp);
   const int lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp;
   std::int32_t next = begin[cell];
   for (int first = 0; first < nodes.count; first += cuda::threads_per_warp) {
@@ -187,18 +184,18 @@ __global__ void __launch_bounds__(block_threads)
 /// The most that a chunk of cells owns.
 __global__ void __launch_bounds__(block_threads)
     most_owned_kernel(std::int64_t chunks, const std::int32_t* begin, std::int32_t cells, int chunk, int* most) {
-  const std::int64_t first = thread_number() * chunk;
-  if (thread_number() < chunks) atomicMax(most, begin[min(first + chunk, std::int64_t{cells})] - begin[first]);
+  const std::int64_t first = cuda::thread_number() * chunk;
+  if (cuda::thread_number() < chunks) atomicMax(most, begin[min(first + chunk, std::int64_t{cells})] - begin[first]);
 }
 __global__ void __launch_bounds__(block_threads)
     gathered_kernel(std::int64_t count, const std::int32_t* unknowns, std::int32_t* next, std::int32_t* gathered) {
-  const std::int64_t i = thread_number();
+  const std::int64_t i = cuda::thread_number();
   if (i < count && unknowns[i] >= 0) gathered[atomicAdd(next + unknowns[i], 1)] = static_cast<std::int32_t>(i);
 }
 /// Sorts what threads listed in any order.
 __global__ void __launch_bounds__(block_threads)
     sort_kernel(std::int64_t count, const std::int32_t* begin, std::int32_t* gathered) {
-  const std::int64_t unknown = thread_number();
+  const std::int64_t unknown = cuda::thread_number();
   if (unknown >= count) return;
   const std::int32_t first = begin[unknown], last = begin[unknown + 1];
   for (std::int32_t k = first + 1; k < last; ++k) {
@@ -295,7 +292,7 @@ __global__ void __launch_bounds__(block_threads)
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     gather_kernel(CellTables of, std::int64_t count, const T* sums, T* coarse) {
-  const std::int64_t unknown = thread_number();
+  const std::int64_t unknown = cuda::thread_number();
   if (unknown >= count) return;
   T sum = 0;
   const std::int32_t end = of.gathered_begin[unknown + 1];

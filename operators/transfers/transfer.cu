@@ -9,10 +9,7 @@ namespace {
 
 constexpr int block_threads = 256;
 
-std::int64_t blocks_for(std::int64_t threads) { return (threads + block_threads - 1) / block_threads; }
-__device__ std::int64_t thread_number() {
-  return static_cast<std::int64_t>(blockIdx.x) * block_threads + static_cast<std::int64_t>(threadIdx.x);
-}
+std::int64_t blocks_for(std::int64_t threads) { return cuda::blocks_of(threads, block_threads); }
 
 constexpr int lanes = 8;
 
@@ -21,7 +18,7 @@ template <class T, bool adds>
 __global__ void __launch_bounds__(block_threads)
     rows_kernel(std::int64_t rows, const std::int64_t* offsets, const std::int32_t* columns, const T* values,
                 const T* x, const T* q, T* y) {
-  const std::int64_t row = thread_number() / lanes;
+  const std::int64_t row = cuda::thread_number() / lanes;
   const int lane = static_cast<int>(threadIdx.x) % lanes;
   T sum = 0;
   if (row < rows)

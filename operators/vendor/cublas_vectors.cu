@@ -157,7 +157,7 @@ __global__ void set_both(const double* old_rz, const double* old_energy, const d
 __global__ void widen(const float* from, double* to) { *to = *from; }
 template <class T>
 __global__ void widen_all(std::int64_t rows, const float* from, T* to) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i < rows) to[i] = static_cast<T>(from[i]);
 }
 
@@ -248,7 +248,7 @@ class CublasVectors final : public VectorKernels<T> {
     constexpr int threads = 256;
     const std::int64_t rows = inverse_diagonal.size();
     if (widened_.size() != rows) widened_ = Vector<T>(rows, Device::cuda);
-    cuda::launch(widen_all<T>, (rows + threads - 1) / threads, threads, 0, rows, inverse_diagonal.data(),
+    cuda::launch(widen_all<T>, cuda::blocks_of(rows, threads), threads, 0, rows, inverse_diagonal.data(),
                  widened_.data());
   }
   /// r'r and r'z, with z = M^-1 r left behind where there is a diagonal.

@@ -86,7 +86,7 @@ constexpr int block_threads = 256;
 /// As many blocks as `threads` want and the GPU holds.
 template <class... Parameters, class... Arguments>
 void launch_strided(void (*kernel)(Parameters...), std::int64_t threads, Arguments&&... arguments) {
-  const std::int64_t blocks = (threads + block_threads - 1) / block_threads;
+  const std::int64_t blocks = cuda::blocks_of(threads, block_threads);
   cuda::launch(kernel, std::min(blocks, cuda::resident_blocks(kernel, block_threads)), block_threads, 0,
                std::forward<Arguments>(arguments)...);
 }
@@ -95,7 +95,7 @@ void launch_strided(void (*kernel)(Parameters...), std::int64_t threads, Argumen
 template <class T, bool back>
 __global__ void turn_kernel(std::int64_t rows, int stride, const T* from, T* to) {
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows; i += threads)
+  for (std::int64_t i = cuda::thread_number(); i < rows; i += threads)
     for (int c = 0; c < stride; ++c) {
       const std::int64_t by_row = i * stride + c, by_column = c * rows + i;
       to[back ? by_row : by_column] = from[back ? by_column : by_row];
@@ -105,8 +105,7 @@ __global__ void turn_kernel(std::int64_t rows, int stride, const T* from, T* to)
 template <class From, class To>
 __global__ void convert_kernel(std::int64_t count, const From* from, To* to) {
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += threads)
-    to[i] = static_cast<To>(from[i]);
+  for (std::int64_t i = cuda::thread_number(); i < count; i += threads) to[i] = static_cast<To>(from[i]);
 }
 
 /// Offsets or columns in so many bits.
@@ -303,8 +302,7 @@ template <class T, class Index>
 __global__ void pack_kernel(std::int64_t positions, Entries<T> from, cuda::RowOrder order,
                             cuda::SlicedEll<T, Index> to) {
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < positions; i += threads)
-    cuda::pack_row(i, from, order, to);
+  for (std::int64_t i = cuda::thread_number(); i < positions; i += threads) cuda::pack_row(i, from, order, to);
 }
 
 /// The place of each number of a permutation.

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(block_threads)
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   long long exponents = 0;
   unsigned long long not_positive = all_bits, smallest = all_bits, largest = 0;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows; i += threads) {
+  for (std::int64_t i = cuda::thread_number(); i < rows; i += threads) {
     const auto entry = static_cast<double>(d[i]);
     if (!(entry > 0)) not_positive = min(not_positive, static_cast<unsigned long long>(i));
     if (isnan(entry)) found->has_nan = 1;
@@ -62,13 +62,13 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     invert_kernel(std::int64_t rows, double numerator, double least, double most, const T* d, float* inverse) {
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows; i += threads)
+  for (std::int64_t i = cuda::thread_number(); i < rows; i += threads)
     inverse[i] = static_cast<float>(fmin(fmax(numerator / static_cast<double>(d[i]), least), most));
 }
 
 template <class Kernel>
 std::int64_t blocks(std::int64_t rows, Kernel kernel) {
-  return std::min((rows + block_threads - 1) / block_threads, cuda::resident_blocks(kernel, block_threads));
+  return std::min(cuda::blocks_of(rows, block_threads), cuda::resident_blocks(kernel, block_threads));
 }
 
 }  // namespace

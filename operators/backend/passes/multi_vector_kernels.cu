@@ -24,7 +24,7 @@ template <class Layout, class Body>
 __device__ void for_packs(std::int64_t rows, const Body& body) {
   static_assert(Layout::packs == 1);
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < rows * Layout::lanes; i += threads)
+  for (std::int64_t i = cuda::thread_number(); i < rows * Layout::lanes; i += threads)
     body(i / Layout::lanes, static_cast<int>(i % Layout::lanes));
 }
 

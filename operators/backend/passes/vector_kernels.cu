@@ -49,7 +49,7 @@ struct Counted {
 template <class T, class Body>
 __device__ void for_packs(std::int64_t rows, const Body& body) {
   constexpr int size = Pack<T>::size;
-  const std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t thread = cuda::thread_number();
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t packs = rows / size;
   for (std::int64_t pack = thread; pack < packs; pack += threads) body(pack * size, Count<size>());

@@ -203,15 +203,14 @@ template <class T>
 __global__ void clear_interface_kernel(Patches all, std::int64_t interface, T* y) {
   await_previous();
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t r = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; r < interface; r += stride)
-    y[__ldcs(all.interface + r)] = T(0);
+  for (std::int64_t r = cuda::thread_number(); r < interface; r += stride) y[__ldcs(all.interface + r)] = T(0);
 }
 
 /// y on the interface: the patches' contributions to each unknown, in their order.
 template <class T>
 __global__ void gather_interface_kernel(Patches all, std::int64_t interface, const T* contributions, T* y) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  std::int64_t r = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  std::int64_t r = cuda::thread_number();
   // Offsets, numbers and contributions wait for each other: those of three turns are under way together. The first
   // lists are so while the patches are still at work.
   InterfaceUnknown now(all, r, interface);

@@ -104,7 +104,7 @@ template <class T>
 __global__ void replace_kernel(LmaLayout<T> layout, std::int64_t count, const std::int64_t* places,
                                const double* matrices, T* values) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; k < count * layout.packed(); k += stride) {
+  for (std::int64_t k = cuda::thread_number(); k < count * layout.packed(); k += stride) {
     const int entry = static_cast<int>(k % layout.packed()), i = row_of(entry), j = entry - i * (i + 1) / 2;
     values[layout.index(places[k / layout.packed()], i, j)] = static_cast<T>(matrices[k]);
   }

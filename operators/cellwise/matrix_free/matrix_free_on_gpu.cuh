@@ -79,7 +79,7 @@ struct CellData {
     const std::int64_t slots = cell_of_slot.size();
     Vector<T> words(slots * inputs.dimension, Device::cuda);
     cuda::launch(inputs.dimension == 2 ? cuda::diagonals_kernel<T, 2> : cuda::diagonals_kernel<T, 3>,
-                 (slots + threads - 1) / threads, threads, 0, whole.data(), slots,
+                 cuda::blocks_of(slots, threads), threads, 0, whole.data(), slots,
                  inputs.patches.layout == CellLayout::interleaved, words.data());
     synchronize(Device::cuda);  // `whole` goes
     return words;
@@ -95,7 +95,7 @@ struct CellData {
     const Vector<double> gradients = basis_gradients(*inputs.form, Device::cuda);
     const std::int64_t slots = cell_of_slot.size();
     Vector<T> numbers(slots * pairs_of(dofs), Device::cuda);
-    cuda::launch(kernel, (slots + threads - 1) / threads, threads, 0, cuda::pointers(inputs.factors), gradients.data(),
+    cuda::launch(kernel, cuda::blocks_of(slots, threads), threads, 0, cuda::pointers(inputs.factors), gradients.data(),
                  cell_of_slot.data(), slots, numbers.data());
     synchronize(Device::cuda);  // gradients and cell_of_slot go
     return numbers;
@@ -106,7 +106,7 @@ struct CellData {
     const std::int64_t slots = cell_of_slot.size();
     Vector<T> words(slots * (from.dimension == 2 ? straight_words<2> : straight_words<3>), Device::cuda);
     cuda::launch(from.dimension == 2 ? cuda::straight_cells_kernel<T, 2> : cuda::straight_cells_kernel<T, 3>,
-                 (slots + threads - 1) / threads, threads, 0, cell_of_slot.data(), slots,
+                 cuda::blocks_of(slots, threads), threads, 0, cell_of_slot.data(), slots,
                  inputs.patches.layout == CellLayout::interleaved, cuda::nodes_of_cells(from), from.diffusion.data(),
                  from.diffusion_per_cell, words.data());
     return words;

@@ -28,7 +28,7 @@ using cuda::most_processes;
 
 constexpr int block_threads = 256;
 
-std::int64_t blocks(std::int64_t threads) { return (threads + block_threads - 1) / block_threads; }
+std::int64_t blocks(std::int64_t threads) { return cuda::blocks_of(threads, block_threads); }
 
 /// What lies before what is received.
 struct Header {
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(block_threads)
                 int stride, const T* contributions, const std::int32_t* places, unsigned* arrived) {
   cuda::await_previous();
   const Epoch epoch = mine->epoch + 1;
-  const std::int64_t i = std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i < numbers) {
     int k = 0;
     while (k + 1 < neighbours.count && neighbours.first[k + 1] <= i) ++k;

@@ -22,19 +22,17 @@ using cuda::check;
 
 constexpr int block_threads = 256;
 
-std::int64_t blocks(std::int64_t threads) { return (threads + block_threads - 1) / block_threads; }
-
-__device__ std::int64_t this_thread() { return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+std::int64_t blocks(std::int64_t threads) { return cuda::blocks_of(threads, block_threads); }
 
 template <class T>
 __global__ void gather_rows_kernel(std::int64_t numbers, int stride, const T* from, const std::int32_t* places, T* to) {
-  const std::int64_t i = this_thread();
+  const std::int64_t i = cuda::thread_number();
   if (i < numbers) to[i] = from[std::int64_t{places[i / stride]} * stride + i % stride];
 }
 template <class T>
 __global__ void scatter_rows_kernel(std::int64_t numbers, int stride, const T* from, const std::int32_t* places,
                                     T* to) {
-  const std::int64_t i = this_thread();
+  const std::int64_t i = cuda::thread_number();
   if (i < numbers) to[std::int64_t{places[i / stride]} * stride + i % stride] = from[i];
 }
 
@@ -42,7 +40,7 @@ __global__ void scatter_rows_kernel(std::int64_t numbers, int stride, const T* f
 template <class T>
 __global__ void add_kernel(std::int64_t numbers, int stride, const T* received, const std::int64_t* offsets,
                            const std::int32_t* terms, T* sums) {
-  const std::int64_t n = this_thread();
+  const std::int64_t n = cuda::thread_number();
   if (n >= numbers) return;
   const std::int64_t i = n / stride, c = n % stride;
   T sum = 0;
@@ -53,7 +51,7 @@ __global__ void add_kernel(std::int64_t numbers, int stride, const T* received, 
 template <class T>
 __global__ void add_contributions_kernel(const T* a, std::int64_t both, std::int64_t count, int stride,
                                          const std::int32_t* places, T* to, T* y) {
-  const std::int64_t i = this_thread();
+  const std::int64_t i = cuda::thread_number();
   if (i >= count) return;
   if (i >= both)
     to[i] = a[i];

@@ -201,8 +201,7 @@ Tables pointers(const FunctionOnGpu& u, const IntegralTables& tables) {
 __global__ void __launch_bounds__(block_threads) extremes_kernel(std::int64_t size, const double* u, double* of_block) {
   __shared__ double of_warp[2 * (block_threads / threads_per_warp)];
   double least = std::numeric_limits<double>::infinity(), greatest = -std::numeric_limits<double>::infinity();
-  for (std::int64_t i = std::int64_t{blockIdx.x} * block_threads + threadIdx.x; i < size;
-       i += std::int64_t{gridDim.x} * block_threads) {
+  for (std::int64_t i = cuda::thread_number(); i < size; i += std::int64_t{gridDim.x} * block_threads) {
     least = fmin(least, u[i]);
     greatest = fmax(greatest, u[i]);
   }

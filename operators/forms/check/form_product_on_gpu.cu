@@ -219,7 +219,7 @@ struct Facets {
 
 /// Adds what they have, a thread per node.
 __global__ void __launch_bounds__(block_threads) robin_kernel(Facets of, const double* x, Sums sums) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   Adder adder(sums);
   if (i < of.count * of.nodes && of.unknowns[i] >= 0) {
     const std::int64_t facet = i / of.nodes;
@@ -240,18 +240,18 @@ __global__ void __launch_bounds__(block_threads) robin_kernel(Facets of, const d
 /// b - sums, in the place of sums.high.
 __global__ void __launch_bounds__(block_threads)
     residual_kernel(std::int64_t size, Sums sums, const double* b, double* r) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i >= size) return;
   const auto high = static_cast<double>(static_cast<long long>(sums.high[i]));
   const auto low = static_cast<double>(static_cast<long long>(sums.low[i]));
   r[i] = b[i] - ldexp(high, sums.exponent - Sums::digits) - ldexp(low, sums.exponent - 2 * Sums::digits);
 }
 __global__ void __launch_bounds__(block_threads) fill_kernel(std::int64_t size, double value, double* r) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * block_threads + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i < size) r[i] = value;
 }
 
-std::int64_t blocks_of(std::int64_t threads) { return (threads + block_threads - 1) / block_threads; }
+std::int64_t blocks_of(std::int64_t threads) { return cuda::blocks_of(threads, block_threads); }
 
 template <class T>
 Vector<T> on_gpu(const std::vector<T>& numbers) {

@@ -40,7 +40,7 @@ class EntriesOnGpu {
 template <bool with_columns, class T, class Map>
 __global__ void move_kernel(std::int64_t threads, Map map, Entries<T> source, std::int32_t* columns, T* values) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t thread = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; thread < threads; thread += stride) {
+  for (std::int64_t thread = cuda::thread_number(); thread < threads; thread += stride) {
     const std::int64_t count = map.count(thread);
     for (std::int64_t k = 0; k < count; ++k) {
       const std::int64_t from = map.from(thread, k), to = map.to(thread, k);
@@ -53,7 +53,7 @@ template <bool with_columns, class T, class Map>
 void launch_moves(std::int64_t threads, const Map& map, const Entries<T>& source, std::int32_t* columns, T* values) {
   constexpr int block_threads = 256;
   constexpr auto kernel = move_kernel<with_columns, T, Map>;
-  const std::int64_t blocks = (threads + block_threads - 1) / block_threads;
+  const std::int64_t blocks = cuda::blocks_of(threads, block_threads);
   launch(kernel, std::min(blocks, resident_blocks(kernel, block_threads)), block_threads, 0, threads, map, source,
          columns, values);
 }
@@ -77,7 +77,7 @@ __global__ void find_bases_kernel(std::int64_t pieces, const std::int64_t* offse
                                   std::int32_t highest_base, std::int32_t* bases, std::int32_t* too_far) {
   const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
   const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / threads_per_warp);
-  std::int64_t piece = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / threads_per_warp;
+  std::int64_t piece = cuda::thread_number() / threads_per_warp;
   for (; piece < pieces; piece += warps) {
     const std::int64_t end = offsets[piece + 1];
     std::int32_t least = highest_base, largest = 0;
@@ -106,7 +106,7 @@ __global__ void narrow_kernel(std::int64_t pieces, const std::int64_t* offsets, 
                               const std::int32_t* bases, Place place, Narrow* narrow) {
   const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
   const std::int64_t warps = std::int64_t{gridDim.x} * (blockDim.x / threads_per_warp);
-  std::int64_t piece = (std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x) / threads_per_warp;
+  std::int64_t piece = cuda::thread_number() / threads_per_warp;
   for (; piece < pieces; piece += warps) {
     const std::int64_t begin = offsets[piece], end = offsets[piece + 1];
     for (std::int64_t k = begin + lane; k < end; k += threads_per_warp)

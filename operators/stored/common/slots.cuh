@@ -47,7 +47,7 @@ __device__ void multiply_slots(const Slots<T>& a, const T* x, const Length& leng
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   const std::int64_t end = (a.count + threads_per_warp - 1) / threads_per_warp * threads_per_warp;
   const auto length_of = [&](std::int64_t slot) { return slot < a.count ? length(slot) : 0; };
-  std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  std::int64_t slot = cuda::thread_number();
   std::int32_t now = length_of(slot), next = length_of(slot + stride);
   SlotEntries<together, T> entries(a, slot, 0, now);
   for (; slot < end; slot += stride) {

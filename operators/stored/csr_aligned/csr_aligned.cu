@@ -106,7 +106,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
       static_cast<int>(threadIdx.x) % cuda::threads_per_warp / row_threads * rows_together;  // the first of four
   double of_thread = 0;
   const std::int64_t warps = std::int64_t{gridDim.x} * (block_threads / cuda::threads_per_warp);
-  const std::int64_t warp = (std::int64_t{blockIdx.x} * block_threads + threadIdx.x) / cuda::threads_per_warp;
+  const std::int64_t warp = cuda::thread_number() / cuda::threads_per_warp;
   const std::int64_t stride = warps * rows_per_warp;
   std::int64_t first = warp * rows_per_warp + row_of_warp;
   Rows rows(extent_of(a, first, lane));

@@ -33,8 +33,7 @@ __global__ void __launch_bounds__(block_threads)
     jad_kernel(Diagonals<T> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
   double of_thread = 0;
   const std::int64_t threads = std::int64_t{gridDim.x} * block_threads;
-  for (std::int64_t position = std::int64_t{blockIdx.x} * block_threads + threadIdx.x; position < a.rows;
-       position += threads) {
+  for (std::int64_t position = cuda::thread_number(); position < a.rows; position += threads) {
     const std::int32_t length = cuda::load_once(a.lengths + position), row = cuda::load_once(a.places + position);
     const T sum = cuda::row_times_vector(a.values, a.columns, x, length,
                                          [&](std::int32_t k) { return __ldg(a.offsets + k) + position; });

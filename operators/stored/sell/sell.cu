@@ -213,8 +213,7 @@ class LaunchesOfSell {
 template <class Column>
 __global__ void renumber_kernel(std::int64_t entries, const std::int32_t* positions, Column* columns) {
   const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t k = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; k < entries; k += threads)
-    columns[k] = positions[columns[k]];
+  for (std::int64_t k = cuda::thread_number(); k < entries; k += threads) columns[k] = positions[columns[k]];
 }
 
 template <std::floating_point T, std::floating_point Value>

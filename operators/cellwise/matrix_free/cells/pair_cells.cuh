@@ -62,7 +62,7 @@ template <class T, int d, int dofs>
 __global__ void pairs_kernel(FactorSource from, const double* gradients, const std::int32_t* cell_of_slot,
                              std::int64_t slots, T* numbers) {
   constexpr int pairs = pairs_of(dofs), group = CellPatches::group;
-  const std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t slot = cuda::thread_number();
   const std::int32_t cell = slot < slots ? cell_of_slot[slot] : -1;
   double sums[pairs] = {};
   for (int q = 0; cell >= 0 && q < from.points; ++q) {

@@ -245,7 +245,7 @@ template <class T, int d>
 __global__ void diagonals_kernel(const T* whole, std::int64_t slots, bool interleaved, T* diagonals) {
   constexpr int entries = d * (d + 1) / 2, group = CellPatches::group;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; slot < slots; slot += stride)
+  for (std::int64_t slot = cuda::thread_number(); slot < slots; slot += stride)
     for (int axis = 0; axis < d; ++axis) {
       const int entry = axis * d - axis * (axis - 1) / 2;
       if (interleaved)
@@ -264,7 +264,7 @@ __global__ void straight_cells_kernel(const std::int32_t* cell_of_slot, std::int
                                       std::int64_t diffusion_per_cell, T* words) {
   constexpr int vertices = 1 << d, count = straight_words<d>, group = CellPatches::group;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t slot = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; slot < slots; slot += stride) {
+  for (std::int64_t slot = cuda::thread_number(); slot < slots; slot += stride) {
     T* to = interleaved ? words + slot / group * (count * group) + slot % group : words + slot * count;
     const int step = interleaved ? group : 1;
     const std::int32_t cell = cell_of_slot[slot];

@@ -49,8 +49,7 @@ __global__ void __launch_bounds__(robin_threads)
   constexpr int group = RobinTerms::group;
   const std::int64_t threads = std::int64_t{gridDim.x} * robin_threads;
   double sum = 0;
-  for (std::int64_t facet = std::int64_t{blockIdx.x} * robin_threads + threadIdx.x; facet < of.facets;
-       facet += threads) {
+  for (std::int64_t facet = cuda::thread_number(); facet < of.facets; facet += threads) {
     const std::int64_t first = facet / group, k = facet % group;
     T of_x[nodes], of_y[nodes];
 #pragma unroll
@@ -84,7 +83,7 @@ __global__ void __launch_bounds__(robin_threads)
 template <class T>
 __global__ void __launch_bounds__(robin_threads)
     rows_kernel(Terms<T> of, const T* contributions, T* y, const double* of_facets, double* energy) {
-  const std::int64_t i = std::int64_t{blockIdx.x} * robin_threads + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (energy != nullptr && i == 0) *energy += *of_facets;
   if (i >= of.row_count) return;
   const int4 row = __ldg(of.rows + i);
@@ -98,7 +97,7 @@ __global__ void __launch_bounds__(robin_threads)
 template <class T>
 __global__ void diagonal_kernel(Terms<T> of, int nodes, T* diagonal) {
   constexpr int group = RobinTerms::group;
-  const std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  const std::int64_t i = cuda::thread_number();
   if (i >= of.row_count) return;
   T sum = 0;
   of.for_each_place(of.rows[i], [&](std::int32_t place) {
@@ -143,7 +142,7 @@ FacetsKernel<T> facets_kernel_of(int nodes) {
   }
 }
 
-std::int64_t blocks_of(std::int64_t threads) { return (threads + robin_threads - 1) / robin_threads; }
+std::int64_t blocks_of(std::int64_t threads) { return cuda::blocks_of(threads, robin_threads); }
 
 }  // namespace
 

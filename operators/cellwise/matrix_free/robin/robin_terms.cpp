@@ -51,29 +51,39 @@ std::vector<std::int32_t> in_order_of_positions(const BilinearForm& form, std::s
 
 /// Fills `rows` and `more`.
 void list_rows(RobinTerms& terms, std::size_t unknowns) {
+  const std::span<const std::int32_t> of_places(terms.positions);
   mesh::Array<std::int32_t> ends = mesh::array_of<std::int32_t>(unknowns);
-  for (const std::int32_t position : terms.positions)
-    if (position >= 0) ++ends[position];
-  std::vector<std::int32_t> local_indices(static_cast<std::size_t>(mesh::sum_before(std::span(ends))));
-  for (std::size_t place = 0; place < terms.positions.size(); ++place)
-    if (const std::int32_t position = terms.positions[place]; position >= 0)
-      local_indices[ends[position]++] = static_cast<std::int32_t>(place);
+#pragma omp parallel for schedule(static)
+  for (std::size_t place = 0; place < of_places.size(); ++place)
+    if (of_places[place] >= 0) mesh::count_one(ends[of_places[place]]);
+  mesh::Array<std::int32_t> places =
+      mesh::unset<std::int32_t>(static_cast<std::size_t>(mesh::sum_before(std::span(ends))));
+#pragma omp parallel for schedule(static)
+  for (std::size_t place = 0; place < of_places.size(); ++place)
+    if (of_places[place] >= 0) places[mesh::count_one(ends[of_places[place]])] = static_cast<std::int32_t>(place);
   const auto begin_of = [&](std::int64_t position) { return position > 0 ? ends[position - 1] : 0; };
   const auto positions = mesh::collect<std::int32_t>(static_cast<std::int64_t>(unknowns),
                                                      [&](std::int64_t position, std::vector<std::int32_t>& found) {
                                                        if (ends[position] > begin_of(position))
                                                          found.push_back(static_cast<std::int32_t>(position));
                                                      });
-  terms.rows.reserve(positions.size());
-  for (const std::int32_t position : positions) {
-    const auto of_row = std::span(local_indices).subspan(begin_of(position), ends[position] - begin_of(position));
-    RobinTerms::Row row{position, of_row[0], of_row.size() > 1 ? of_row[1] : -1, -1};
-    if (of_row.size() > 2) {
-      row.rest = static_cast<std::int32_t>(terms.more.size());
-      terms.more.push_back(static_cast<std::int32_t>(of_row.size()) - 2);
-      terms.more.insert(terms.more.end(), of_row.begin() + 2, of_row.end());
-    }
-    terms.rows.push_back(row);
+  terms.rows.resize(positions.size());
+  std::vector<std::int32_t> rest(positions.size());  // numbers of each row in `more`, and then where they begin
+#pragma omp parallel for schedule(static)
+  for (std::size_t k = 0; k < positions.size(); ++k) {
+    const std::int32_t position = positions[k], begin = begin_of(position), count = ends[position] - begin;
+    std::sort(places.begin() + begin, places.begin() + begin + count);  // threads came in any order
+    terms.rows[k] = {position, places[begin], count > 1 ? places[begin + 1] : -1, -1};
+    rest[k] = count > 2 ? count - 1 : 0;
+  }
+  terms.more.resize(static_cast<std::size_t>(mesh::sum_before(std::span(rest))));
+#pragma omp parallel for schedule(static)
+  for (std::size_t k = 0; k < positions.size(); ++k) {
+    const std::int32_t begin = begin_of(positions[k]), end = ends[positions[k]];
+    if (end - begin <= 2) continue;
+    terms.rows[k].rest = rest[k];
+    terms.more[rest[k]] = end - begin - 2;
+    std::copy(places.begin() + begin + 2, places.begin() + end, terms.more.begin() + rest[k] + 1);
   }
 }
 

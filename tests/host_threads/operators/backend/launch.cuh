@@ -44,6 +44,11 @@ using std::min;
 namespace femcg::operators::cuda {
 
 constexpr int threads_per_warp = 32;
+
+inline std::int64_t thread_number() { return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
+constexpr std::int64_t blocks_of(std::int64_t threads, int threads_of_block) {
+  return (threads + threads_of_block - 1) / threads_of_block;
+}
 constexpr unsigned all_lanes = 0xffffffffU;
 
 struct Barriers {
