@@ -6,9 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <numbers>
+#include <tuple>
 
 #include "mesh/base/first_failure.hpp"
+#include "mesh/boundary_surface.hpp"
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "mesh/element/reference_cell.hpp"
@@ -129,9 +132,19 @@ class Measure {
     return quality.smallest_angle;
   }
 
+  /// The facets between which a cell has its smallest angle.
+  std::array<BoundaryFacet, 2> facets_at_smallest_angle(std::int32_t cell) {
+    geometry_.move_to(*mesh_, cell);
+    CellQuality quality;
+    const Corner& corner = measure_angles(quality);
+    return {{{cell, corner.first}, {cell, corner.second}}};
+  }
+
  private:
   /// Normals become J^-T n; the angle of the cell between two facets is what their normals' lacks to 180 degrees.
-  void measure_angles(CellQuality& quality) {
+  /// Returns where it is the smallest.
+  const Corner& measure_angles(CellQuality& quality) {
+    const Corner* smallest = corners_.data();
     const int d = mesh_->dimension();
     double entries[9];
     int vertex = -1;
@@ -145,9 +158,11 @@ class Measure {
       const auto a = mapped_.col(corner.first), b = mapped_.col(corner.second);
       const double cosine = std::clamp(-a.dot(b) / (a.norm() * b.norm()), -1.0, 1.0);
       const double angle = std::acos(cosine) * 180 / std::numbers::pi;
+      if (angle < quality.smallest_angle) smallest = &corner;
       quality.smallest_angle = std::min(quality.smallest_angle, angle);
       quality.largest_angle = std::max(quality.largest_angle, angle);
     }
+    return *smallest;
   }
 
   const Mesh* mesh_;
@@ -163,6 +178,21 @@ void measure_cells(const Mesh& mesh, const Eigen::MatrixXd& points, const Visit&
   const GeometryTables tables(mesh, points);
   parallel_for(
       mesh.cell_count(), [&] { return Measure(mesh, tables); }, visit);
+}
+
+/// How many of these pairs of facets, each of one cell, no other cell of the region has any of.
+std::ptrdiff_t count_sides(const Mesh& mesh, const std::vector<std::array<BoundaryFacet, 2>>& pairs) {
+  const FacetVertices vertices(mesh);
+  using Facet = std::tuple<std::array<std::int32_t, 4>, std::int32_t>;  // vertices, region
+  const auto facet = [&](const BoundaryFacet& f) { return Facet{vertices.key(f), mesh.cell_regions[f.cell]}; };
+  std::map<Facet, int> cells_at;
+  for (const auto& [first, second] : pairs) cells_at[facet(first)] = cells_at[facet(second)] = 0;
+  const auto count = static_cast<std::int32_t>(facets(mesh.shape).size());
+  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+    for (std::int32_t f = 0; f < count; ++f)
+      if (const auto at = cells_at.find(facet({cell, f})); at != cells_at.end()) ++at->second;
+  return std::ranges::count_if(
+      pairs, [&](const auto& pair) { return cells_at[facet(pair[0])] == 1 && cells_at[facet(pair[1])] == 1; });
 }
 
 /// How many times as many iterations CG with Jacobi's preconditioner takes as on the same mesh without slivers: as
@@ -185,12 +215,18 @@ void note_slivers(Mesh& mesh) {
   const auto worst = std::ranges::min_element(angles);
   if (*worst >= sliver) return;
   const std::array<double, 3> at = cell_centre(mesh, static_cast<std::int32_t>(worst - angles.begin()));
+  const GeometryTables tables(mesh, reference_vertices(mesh.shape));
+  Measure measure(mesh, tables);
+  std::vector<std::array<BoundaryFacet, 2>> at_angles;
+  for (std::int32_t each = 0; each < mesh.cell_count(); ++each)
+    if (angles[each] < sliver) at_angles.push_back(measure.facets_at_smallest_angle(each));
+  const std::ptrdiff_t sides = count_sides(mesh, at_angles);
   mesh.warnings.push_back(fmt::format(
-      "the smallest {}angle of a cell is {:.2g} degrees, at ({:.4g}, {:.4g}{}), and {} of {} cells have one below {}: "
-      "CG takes about {:.2g} times the iterations that it takes without such cells",
+      "the smallest {}angle of a cell is {:.2g} degrees, at ({:.4g}, {:.4g}{}), and {} of {} cells have one below "
+      "{}{}: CG takes about {:.2g} times the iterations that it takes without such cells",
       mesh.dimension() == 3 ? "dihedral " : "", *worst, at[0], at[1],
-      mesh.dimension() == 3 ? fmt::format(", {:.4g}", at[2]) : "",
-      std::ranges::count_if(angles, [](double angle) { return angle < sliver; }), mesh.cell_count(), sliver,
+      mesh.dimension() == 3 ? fmt::format(", {:.4g}", at[2]) : "", at_angles.size(), mesh.cell_count(), sliver,
+      sides > 0 ? fmt::format(" ({} where sides of the part meet at it, which no mesh can mend)", sides) : "",
       expected_slowdown(*worst)));
 }
 

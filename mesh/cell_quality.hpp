@@ -21,8 +21,8 @@ struct CellQuality {
 /// Qualities of all cells.
 std::vector<CellQuality> cell_qualities(const Mesh& mesh);
 
-/// Adds a warning where a cell of a mesh has an angle below 5 degrees: the smallest, its place, and what such cells
-/// cost.
+/// Adds a warning where a cell of a mesh has an angle below 5 degrees: the smallest, its place, how
+/// many there are and how many of them have it because the part is as sharp, and what such cells cost.
 void note_slivers(Mesh& mesh);
 
 }  // namespace femcg::mesh

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "mesh/improve/insertion.hpp"
 #include "mesh/improve/smoothing.hpp"
 #include "mesh/improve/swaps.hpp"
 
@@ -37,7 +39,18 @@ double sufficient_quality(const TetrahedralMesh& mesh) {
   return -std::cos(std::min(15 * std::numbers::pi / 180, std::acos(std::min(1.0, -*median)) / 2));
 }
 
-/// Swaps, or else moves the vertices of a cell.
+/// Splits the longest edge of a cell where that helps, or else the next.
+bool split_longest_edge(TetrahedralMesh& mesh, const std::array<std::int32_t, 4>& vertices) {
+  std::vector<std::tuple<double, std::int32_t, std::int32_t>> edges;
+  for (const std::int32_t v : vertices)
+    for (const std::int32_t w : vertices)
+      if (v < w) edges.emplace_back(-norm(mesh.points[w] - mesh.points[v]), v, w);
+  std::ranges::sort(edges);
+  return std::ranges::any_of(edges,
+                             [&](const auto& edge) { return split_edge(mesh, std::get<1>(edge), std::get<2>(edge)); });
+}
+
+/// Swaps, moves the vertices of a cell, or else splits an edge.
 bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell, double sufficient) {
   const std::array<std::int32_t, 4> vertices = mesh.cells.vertices(cell);
   for (int i = 0; i < 4; ++i)
@@ -48,7 +61,7 @@ bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell, double sufficient) {
   bool moved = false;
   for (const std::int32_t v : vertices)
     moved = (mesh.quality(vertices) < sufficient && smooth_vertex(mesh, v)) || moved;
-  return moved;
+  return moved || split_longest_edge(mesh, vertices);
 }
 
 }  // namespace

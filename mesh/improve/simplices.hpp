@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <iterator>
 #include <vector>
 
 namespace femcg::mesh {
 
-/// Simplices of K vertices, each on an entity of the geometry, that come and go. Numbers are not used again.
+/// Simplices of K vertices, each on an entity of the geometry, that come and go. A number is not used again, unless
+/// what was done is undone.
 template <std::size_t K>
 class Simplices {
  public:
@@ -21,17 +23,49 @@ class Simplices {
     const auto number = static_cast<std::int32_t>(vertices_.size());
     vertices_.push_back(vertices);
     entities_.push_back(entity);
+    present_.push_back(1);
     for (const std::int32_t v : vertices) at_[v].push_back(number);
     return number;
   }
   void remove(std::int32_t number) {
     for (const std::int32_t v : vertices_[number]) std::erase(at_[v], number);
-    vertices_[number][0] = removed;
+    present_[number] = 0;
+    removed_.push_back(number);
+  }
+  /// One vertex more, which no simplex has yet.
+  void add_vertex() { at_.emplace_back(); }
+
+  /// A moment that changes can be undone to.
+  struct State {
+    std::int32_t end;
+    std::size_t removed, vertices;
+  };
+  State state() const { return {end(), removed_.size(), at_.size()}; }
+  /// Numbers of the simplices that were there at a moment, and have been removed since.
+  std::vector<std::int32_t> removed_since(const State& state) const {
+    std::vector<std::int32_t> found;
+    std::copy_if(removed_.begin() + state.removed, removed_.end(), std::back_inserter(found),
+                 [&](std::int32_t number) { return number < state.end; });
+    return found;
+  }
+  void undo(const State& state) {
+    for (std::int32_t number = end(); number-- > state.end;)
+      if (contains(number)) remove(number);
+    for (const std::int32_t number : removed_since(state)) {
+      present_[number] = 1;
+      for (const std::int32_t v : vertices_[number]) at_[v].insert(std::ranges::upper_bound(at_[v], number), number);
+    }
+    vertices_.resize(state.end);
+    entities_.resize(state.end);
+    present_.resize(state.end);
+    removed_.resize(state.removed);
+    at_.resize(state.vertices);
   }
 
   /// One more than the largest number.
   std::int32_t end() const { return static_cast<std::int32_t>(vertices_.size()); }
-  bool contains(std::int32_t number) const { return vertices_[number][0] != removed; }
+  bool contains(std::int32_t number) const { return present_[number] != 0; }
+  /// The vertices, of removed simplices too.
   const Vertices& vertices(std::int32_t number) const { return vertices_[number]; }
   int entity(std::int32_t number) const { return entities_[number]; }
   /// Numbers of the simplices with this vertex, ascending.
@@ -46,10 +80,10 @@ class Simplices {
   }
 
  private:
-  static constexpr std::int32_t removed = -1;
-
   std::vector<Vertices> vertices_;
   std::vector<int> entities_;
+  std::vector<char> present_;
+  std::vector<std::int32_t> removed_;  ///< numbers, as they went
   std::vector<std::vector<std::int32_t>> at_;
 };
 

@@ -35,6 +35,33 @@ struct TetrahedralMesh {
   };
   std::vector<std::vector<Bow>> bows;  ///< by vertex, both ways
 
+  /// A vertex that no cell has yet; returns its number.
+  std::int32_t add_vertex(const Vector3& point, int dimension) {
+    points.push_back(point);
+    dimensions.push_back(dimension);
+    bows.emplace_back();
+    cells.add_vertex();
+    facets.add_vertex();
+    edges.add_vertex();
+    return static_cast<std::int32_t>(points.size()) - 1;
+  }
+
+  /// A moment that changes can be undone to, but for vertices that moved and were there before.
+  struct State {
+    Simplices<4>::State cells;
+    Simplices<3>::State facets;
+    Simplices<2>::State edges;
+  };
+  State state() const { return {cells.state(), facets.state(), edges.state()}; }
+  void undo(const State& state) {
+    cells.undo(state.cells);
+    facets.undo(state.facets);
+    edges.undo(state.edges);
+    points.resize(state.cells.vertices);
+    dimensions.resize(state.cells.vertices);
+    bows.resize(state.cells.vertices);
+  }
+
   bool bends(std::int32_t v, std::int32_t w) const {
     return std::ranges::find(bows[v], w, &Bow::vertex) != bows[v].end();
   }

@@ -85,7 +85,7 @@ mesh::Mesh keep(const MeshChoice& choice, const mesh::GmshOptions& options) {
     mesh.warnings.push_back(std::move(why));
     return mesh;
   }
-  const std::string made_by = fmt::format("femcg {}, Gmsh {}, improved, order of cells {}\n", FEMCG_VERSION,
+  const std::string made_by = fmt::format("femcg {}, Gmsh {}, improved and split, order of cells {}\n", FEMCG_VERSION,
                                           mesh::gmsh_interface_version(), static_cast<int>(choice.cell_order));
   return cached_or_made(folder / "meshes", {made_by + mesh_options_text(choice), content},
                         [&] { return generate_in_order(choice); });

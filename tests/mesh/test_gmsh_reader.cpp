@@ -312,6 +312,26 @@ TEST_CASE("Tetrahedra of a geometry have no slivers, curved ones neither, and ar
     CHECK(smallest_angle(flange) > 8);  // of 2.5 degrees where cells bend about the bolt holes
     CHECK_FALSE(has_warning(flange, "straightened"));
   }
+
+  options.file = geometries / "bracket.step";
+  options.size = 0.008;  // with edges of 0.75 mm where the rib meets the boss: of 5 degrees there
+  for (const int order : {1, 2}) {
+    options.order = order;
+    CHECK(smallest_angle(read_gmsh(options)) > 12);
+  }
+}
+
+TEST_CASE("a note says where the part itself is too sharp for good cells" * needs_gmsh()) {
+  const ScratchFolder folder;
+  GmshOptions options;
+  options.file = folder.write("wedge.geo",
+                              "SetFactory(\"OpenCASCADE\");\n"
+                              "Point(1) = {0, 0, 0}; Point(2) = {1, 0, 0}; Point(3) = {1, 0.07, 0};\n"
+                              "Line(1) = {1, 2}; Line(2) = {2, 3}; Line(3) = {3, 1};\n"
+                              "Curve Loop(1) = {1, 2, 3}; Plane Surface(1) = {1};\n"
+                              "Extrude {0, 0, 1} { Surface{1}; }\n");
+  options.size = 0.1;
+  CHECK(has_warning(read_gmsh(options), "where sides of the part meet at it, which no mesh can mend): CG"));
 }
 
 TEST_CASE("What is odd about a mesh is repaired or let pass, counted and said" * needs_gmsh()) {

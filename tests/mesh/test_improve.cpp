@@ -11,6 +11,7 @@
 #include <set>
 
 #include "mesh/box/box.hpp"
+#include "mesh/improve/insertion.hpp"
 #include "mesh/improve/smoothing.hpp"
 #include "mesh/improve/swaps.hpp"
 
@@ -320,4 +321,41 @@ TEST_CASE("a mesh of two volumes is improved, and stays what it is") {
   for (Vector3& p : good.points) p.z *= 0.02;  // a thin plate has thin cells
   CHECK(smallest_dihedral_angle(good) < 5);
   CHECK(!improve(good));
+}
+
+TEST_CASE("edges are split where a curve is much shorter than the cells, and what does not help is undone") {
+  const auto with_short_edge = [] {
+    TetrahedralMesh mesh = shaken_box(0);
+    for (Vector3& p : mesh.points)
+      if (p == Vector3{0.75, 0, 0}) p.x = 0.985;        // beside (1, 0, 0), on a curve
+    mesh.project = [](int, Vector3&) { return true; };  // surfaces are planes
+    return mesh;
+  };
+  TetrahedralMesh mesh = with_short_edge(), again = with_short_edge();
+  const std::size_t vertices = mesh.points.size();
+  const auto before = measures(mesh);
+  CHECK(smallest_dihedral_angle(mesh) < 4.5);
+  CHECK(improve(mesh));
+  CHECK(smallest_dihedral_angle(mesh) > 14);
+  CHECK(mesh.points.size() > vertices);
+  CHECK(mesh.points.size() < vertices + 20);
+  check_conforming(mesh);
+  for (const auto& [entity, size] : measures(mesh)) CHECK(before.at(entity) == Approx(size).epsilon(1e-12));
+  improve(again);
+  CHECK(mesh.points == again.points);
+
+  mesh = shaken_box(0);
+  const std::int32_t cells = mesh.cells.end();
+  for (std::int32_t c = 0; c < cells; ++c)
+    for (int i = 0; i < 4; ++i)
+      CHECK(!split_edge(mesh, mesh.cells.vertices(c)[i], mesh.cells.vertices(c)[(i + 1) % 4]));
+  CHECK(mesh.points.size() == vertices);
+  REQUIRE(mesh.cells.end() == cells);
+  CHECK(count(mesh) == cells);
+  check_conforming(mesh);
+  for (std::int32_t c = 0; c < cells; ++c)
+    for (const std::int32_t v : mesh.cells.vertices(c)) {
+      CHECK(std::ranges::is_sorted(mesh.cells.at(v)));
+      CHECK(std::ranges::count(mesh.cells.at(v), c) == 1);
+    }
 }

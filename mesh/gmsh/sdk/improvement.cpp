@@ -139,6 +139,20 @@ void move_nodes(const TetrahedralMesh& mesh, int dimension, int entity, EntityNo
   }
 }
 
+/// Adds the vertices that volumes and surfaces have in addition.
+void add_new_nodes(const TetrahedralMesh& mesh, std::size_t first, NodesByEntity& nodes) {
+  for (std::size_t v = first; v < mesh.points.size(); ++v) {
+    const auto vertex = static_cast<std::int32_t>(v);
+    Vector3 point = mesh.points[v];
+    const bool in_volume = mesh.dimensions[v] == 3;
+    const int entity = in_volume ? mesh.cells.entity(mesh.cells.at(vertex).front())
+                                 : mesh.facets.entity(mesh.facets.at(vertex).front());
+    EntityNodes& of = nodes[{mesh.dimensions[v], entity}];
+    of.add(v, point);
+    if (!in_volume) std::ranges::copy(project(entity, point), std::back_inserter(of.parameters));
+  }
+}
+
 template <std::size_t K>
 std::map<int, std::vector<std::size_t>> vertices_by_entity(const Simplices<K>& simplices) {
   std::map<int, std::vector<std::size_t>> vertices;
@@ -225,9 +239,11 @@ void improve_tetrahedra() {
   NodesByEntity nodes = nodes_by_entity();
   TetrahedralMesh mesh = read_mesh(linear_types, nodes);
   mesh.project = [](int surface, Vector3& point) { return !project(surface, point).empty(); };
+  const std::size_t before = mesh.points.size();
   if (!improve(mesh)) return;
   gmsh::model::mesh::clear(entities_of(3));
   gmsh::model::mesh::clear(entities_of(2));
+  add_new_nodes(mesh, before, nodes);
   write_linear(mesh, mesh.facets, nodes);
   write_linear(mesh, mesh.cells, nodes);
 }
