@@ -178,7 +178,7 @@ class Pictures(unittest.TestCase):
         result = run(sys.executable, PLOT, str(square), "-o", "no/such/folder.png")
         self.assertEqual((result.returncode, result.stderr.count("\n")), (3, 1), result.stderr)
         # Where there is no VTK.
-        Path(folder.name, "vtk.py").write_text("raise ImportError")
+        Path(folder.name, "vtkmodules.py").write_text("raise ImportError")
         result = run(sys.executable, PLOT, str(square), env={"PYTHONPATH": folder.name, "PATH": "/usr/bin"})
         self.assertEqual((result.returncode, result.stderr), (2, f"femcg-plot: {plot.ABSENT}\n"))
 
