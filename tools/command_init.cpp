@@ -191,8 +191,8 @@ std::string init(const std::string& argument) {
   std::error_code error;
   if (!argument.empty() && !solver::is_name(argument))
     throw InputError(solver::in_quotes(argument) + " is no name for a case; take one without control characters");
-  if (of_mesh && !fs::is_regular_file(named, error))
-    throw InputError("there is no such file: " + solver::in_quotes(argument));
+  if (const std::string why = of_mesh ? mesh::why_unreadable(named) : ""; !why.empty())
+    throw InputError(argument + ": " + why);
   const fs::path file = case_file_for(named, of_mesh);
   const fs::path folder = file.parent_path().empty() ? "." : file.parent_path();
   if (file.stem().empty() || !fs::is_directory(folder, error))

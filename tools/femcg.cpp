@@ -16,6 +16,7 @@
 #include <system_error>
 
 #include "mesh/base/retained_pages.hpp"
+#include "mesh/gmsh/check/file_kinds.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/distributed/messages/communicator.hpp"
 #include "operators/plugins/plugins.hpp"
@@ -310,7 +311,9 @@ ExitStatus inspect_mesh(const CommandLine& line) {
   const fs::path suffix = fs::path(line.mesh_file).extension();
   if (suffix == ".yaml" || suffix == ".yml")
     return femcg::solver::inspect_mesh(femcg::solver::read_case(line.mesh_file, overrides), console_of(line));
-  overrides.insert(overrides.begin(), {"mesh.file", line.mesh_file, "FILE", true});
+  if (const std::string why = femcg::mesh::why_unreadable(line.mesh_file); !why.empty())
+    throw InputError(line.mesh_file + ": " + why);
+  overrides.insert(overrides.begin(), {"mesh.file", line.mesh_file, line.mesh_file, true});
   return femcg::solver::inspect_mesh(femcg::solver::read_mesh_case(overrides), console_of(line));
 }
 

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <utility>
 
+#include "mesh/gmsh/check/file_kinds.hpp"
 #include "solver/case/yaml_reader.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
@@ -50,6 +51,9 @@ std::string contents(const std::filesystem::path& file) {
   const auto status = std::filesystem::status(file, error);
   if (status.type() == std::filesystem::file_type::not_found) throw InputError(name + ": there is no such file");
   if (std::filesystem::is_directory(status)) throw InputError(name + ": this is a directory; give a case file in it");
+  if (mesh::has_known_ending(file))
+    throw InputError(fmt::format("{0}: this is a {1} file, not a case; femcg init {0} writes a case with it", name,
+                                 mesh::ending_of(file)));
   std::string text = text_of(file);
   if (text.empty() && std::filesystem::is_fifo(status)) throw InputError(name + ": nobody writes to this pipe");
   if (text.size() > largest_file)

@@ -76,6 +76,10 @@ TEST_CASE("a wrong case is one line a problem, placed, and status 2") {
   CHECK(program_run("run $cases/mistakes.yaml").err == result.err);
   check_refused("run absent.yaml", "absent.yaml: there is no such file");
   check_refused("run .", ".: this is a directory");
+  for (const std::string command : {"run", "check", "compare"})
+    check_refused(command + " part.step",
+                  "part.step: this is a .step file, not a case; femcg init part.step writes a case with it",
+                  "echo > part.step");
   check_refused("run $cases/minimal.yaml --set degree=9", "--set degree: degree must be");
   check_refused("run $cases/minimal.yaml --operator cssr", "--operator: unknown operator 'cssr'; did you mean 'csr'?");
   check_refused("check $cases/minimal.yaml --device gpu",

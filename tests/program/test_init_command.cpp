@@ -105,7 +105,7 @@ TEST_CASE("init leaves alone what is there, and refuses what it cannot write in 
                 "echo mine > case.yaml");
   CHECK(shell("echo mine > a.yaml; $femcg init a.yaml; cat a.yaml; ls | grep -c schema").out == "mine\n0\n");
   CHECK(shell("echo mine > case.schema.json; $femcg init > o; cat case.schema.json").out == "mine\n");
-  check_refused("init part.step", "there is no such file: 'part.step'");
+  check_refused("init part.step", "part.step: there is no such file");
   check_refused("init no/such", "there is no such folder: 'no'");
   check_refused("init notes.txt", "'notes.txt' is there, and neither a mesh nor a geometry", "echo > notes.txt");
   check_refused("init a b", "one argument too many: 'b'");

@@ -161,7 +161,9 @@ TEST_CASE("the draft of groups is what check accepts" * needs_gmsh()) {
 
 TEST_CASE("femcg mesh says what is wrong" * needs_gmsh()) {
   check_refused("mesh", "a file is missing, such as femcg mesh part.step");
-  check_refused("mesh absent.step", "there is no such file: 'absent.step'");
+  for (const std::string name : {"absent.step", "absent.msh", "absent"})
+    CHECK(program_run("mesh " + name).err == name + ": there is no such file\n");
+  CHECK(shell("mkdir folder.msh; $femcg mesh folder.msh").err == "folder.msh: this is not a file\n");
   check_refused("mesh two.geo --size 0", "--size: mesh.size must be a positive number, not '0'",
                 file("two.geo", two_boxes));
   check_refused("mesh two.geo --sise 1", "unknown option '--sise'; did you mean '--size'?", file("two.geo", two_boxes));

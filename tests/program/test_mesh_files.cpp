@@ -226,7 +226,7 @@ TEST_CASE("files of other programs that cannot be read" * needs_gmsh()) {
                 file("p.nas", "GRID,1\nGRID,2,,1.\nCBAR,1,1,1,2\nENDDATA\n"));
   check_refused("mesh p.unv", "p.unv: the file is cut short: its last dataset has no end (-1)",
                 file("p.unv", "    -1\n  2411\n         1         1         1        11\n"));
-  check_refused("mesh p.stl", "mesh.file must be .msh, .inp, .bdf, .nas, .unv or .med for a mesh, .geo, ",
+  check_refused("mesh p.stl", "p.stl: the file must be .msh, .inp, .bdf, .nas, .unv or .med for a mesh, .geo, ",
                 file("p.stl", "solid\n"));
   check_refused("check case.yaml", "case.yaml:1:27: mesh.size is for geometry files; a .inp file is meshed already",
                 part + file("case.yaml", "mesh: {file: c.inp, size: 1}\n"));

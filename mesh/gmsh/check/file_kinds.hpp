@@ -33,6 +33,14 @@ inline bool has_known_ending(const std::filesystem::path& file) {
   return has_mesh_ending(file) || std::ranges::find(geometry_endings, ending_of(file)) != geometry_endings.end();
 }
 
+/// What is wrong with a file that a mesh is to come from, as far as its place and name tell; nothing if it may be one.
+inline std::string why_unreadable(const std::filesystem::path& file) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(file, ignored)) return "there is no such file";
+  if (!has_known_ending(file)) return "the file must be " + std::string(known_endings);
+  return std::filesystem::is_regular_file(file, ignored) ? "" : "this is not a file";
+}
+
 /// True where FILE.opt lies beside a file: options that Gmsh's own programs store, and run as a script with the file.
 /// It is never read (process/gmsh_process.cpp).
 inline bool has_options_beside(const std::filesystem::path& file) {

@@ -62,11 +62,7 @@ void check_commands(const fs::path& file) {
 
 bool is_mesh_file(const fs::path& file) {
   const std::string kind = ending_of(file);
-  if (!has_known_ending(file))
-    throw std::runtime_error(fmt::format("a mesh comes from {}, not from '{}'", known_endings, kind));
-  std::error_code ignored;
-  if (!fs::exists(file, ignored)) throw std::runtime_error("there is no such file");
-  if (!fs::is_regular_file(file, ignored)) throw std::runtime_error("this is not a file");
+  if (const std::string why = why_unreadable(file); !why.empty()) throw std::runtime_error(why);
   const std::string line = first_line(file);
   if (line.empty()) throw std::runtime_error("the file is empty");
   // Gmsh takes a .msh file that does not begin like one for a .geo script.
