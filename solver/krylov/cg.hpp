@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <functional>
@@ -18,10 +19,22 @@ namespace femcg::solver {
 enum class StopReason { converged, max_iterations, indefinite, not_finite, stagnated, interrupted };
 std::string_view name(StopReason reason);
 
+/// What keeps CG from having converged: either number is to come to the tolerance.
+struct Awaited {
+  double residual = 0;      ///< |r| / |b|, scaled where a check has found that it must fall further than the tolerance
+  double energy_error = 0;  ///< as in CgResult, as estimated before this iteration; 0 while the residual is above
+
+  void join(const Awaited& other) {
+    residual = std::max(residual, other.residual);
+    energy_error = std::max(energy_error, other.energy_error);
+  }
+};
+
 struct Iteration {
   std::int64_t number;
   double relative_residual;
   double seconds;  ///< since the loop began
+  Awaited awaited = {};
 };
 
 struct CgResult {
@@ -143,6 +156,7 @@ struct SystemsIteration {
   int running;               ///< systems that are not done
   double relative_residual;  ///< the largest of theirs
   double seconds;            ///< since the loop began
+  Awaited awaited = {};      ///< the largest of theirs
 };
 
 /// The same tolerance, M and batches for every system.

@@ -224,7 +224,8 @@ class CgRun {
   double seconds() const { return clock_.seconds() - (options_.aside != nullptr ? *options_.aside : 0.0); }
   bool record(double rr) {
     result_.relative_residual = std::sqrt(rr) / norm_b_;
-    result_.history.push_back({result_.iterations, result_.relative_residual, seconds()});
+    result_.history.push_back(
+        {result_.iterations, result_.relative_residual, seconds(), energy_.awaited(result_.relative_residual)});
     update_due_ = update_due_ || result_.relative_residual <= reliable_update_ * last_update_;
     return !options_.monitor || options_.monitor(result_.history.back());
   }

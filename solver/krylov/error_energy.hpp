@@ -99,7 +99,13 @@ class EnergyCriterion {
       energy_ = measured(check_.of_solution);
       measure_at_ = iterations + iterations / 4 + 1;
     }
+    awaited_error_ = std::sqrt(error / energy_);
     return error <= allowed();
+  }
+  /// What is still to come to the tolerance at this relative residual.
+  Awaited awaited(double relative_residual) {
+    const double scale = residual_ < tolerance_ ? tolerance_ / residual_ : 1;
+    return {scale * relative_residual, std::exchange(awaited_error_, 0.0)};
   }
   /// True if p'Ap <= 0 of a direction p is rounding, the residual being small enough already.
   bool exhausts(double relative_residual) {
@@ -135,8 +141,9 @@ class EnergyCriterion {
   EnergyCheck check_;
   double tolerance_ = 0, residual_ = 0, excess_ = 0;
   ErrorEnergy error_;
-  double energy_ = 0;       ///< of the solution
-  bool exhausted_ = false;  ///< nothing but rounding is left of the recurrence's residual
+  double energy_ = 0;         ///< of the solution
+  double awaited_error_ = 0;  ///< as is_met found it last, until it is told
+  bool exhausted_ = false;    ///< nothing but rounding is left of the recurrence's residual
   double relative_error_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t measure_at_ = 0;
 };

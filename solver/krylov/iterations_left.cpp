@@ -6,25 +6,36 @@
 
 namespace femcg::solver {
 
-void IterationsLeft::add(double relative_residual) {
-  if (!(relative_residual > 0) || !std::isfinite(relative_residual)) return;
-  least_ = std::min(least_, relative_residual);
-  logarithms_.push_back(std::log(relative_residual));
+void IterationsLeft::Fall::add(double value) {
+  if (!(value > 0) || !std::isfinite(value)) return;
+  least = std::min(least, value);
+  logarithms.push_back(std::log(value));
+}
+
+void IterationsLeft::add(const Awaited& awaited) {
+  residuals_.add(awaited.residual);
+  errors_.add(awaited.energy_error);
 }
 
 double IterationsLeft::left() const {
-  const auto done = static_cast<double>(logarithms_.size());
-  const double fallen = std::clamp(std::log(least_) / std::log(tolerance_), 0.0, 1.0);
+  const bool waits_for_error = !errors_.logarithms.empty() && errors_.logarithms.back() > std::log(tolerance_);
+  return std::max(left_by(residuals_), waits_for_error ? left_by(errors_) : 0.0);
+}
+
+double IterationsLeft::left_by(const Fall& fall) const {
+  const std::vector<double>& logarithms = fall.logarithms;
+  const auto done = static_cast<double>(residuals_.logarithms.size());
+  const double fallen = std::clamp(std::log(fall.least) / std::log(tolerance_), 0.0, 1.0);
   // As long as residuals stay where they are, what is left grows with what was done in vain.
   const double before = std::max(expected_ - done, std::max(0.3 * expected_, 1.2 * done) * std::max(1 - fallen, 0.05));
   // The line through the last quarter, by least squares.
-  const std::size_t count = logarithms_.size() - 3 * logarithms_.size() / 4, first = logarithms_.size() - count;
+  const std::size_t count = logarithms.size() - 3 * logarithms.size() / 4, first = logarithms.size() - count;
   if (count < 3) return before;
   double mean = 0, middle = static_cast<double>(count - 1) / 2, up = 0, down = 0;
-  for (std::size_t i = 0; i < count; ++i) mean += logarithms_[first + i] / static_cast<double>(count);
+  for (std::size_t i = 0; i < count; ++i) mean += logarithms[first + i] / static_cast<double>(count);
   for (std::size_t i = 0; i < count; ++i) {
     const double x = static_cast<double>(i) - middle;
-    up += x * (logarithms_[first + i] - mean);
+    up += x * (logarithms[first + i] - mean);
     down += x * x;
   }
   const double slope = -up / down;
@@ -38,7 +49,7 @@ double IterationsLeft::left() const {
 }
 
 double IterationsLeft::done() const {
-  const auto done = static_cast<double>(logarithms_.size());
+  const auto done = static_cast<double>(residuals_.logarithms.size());
   return done / (done + left());
 }
 

@@ -126,7 +126,9 @@ class SeveralSystems {
   void reach(int column, double relative_residual, SystemsIteration& iteration) {
     CgResult& result = at(column).result;
     result.relative_residual = relative_residual;
-    result.history.push_back({result.iterations, relative_residual, iteration.seconds});
+    const Awaited awaited = at(column).energy.awaited(relative_residual);
+    result.history.push_back({result.iterations, relative_residual, iteration.seconds, awaited});
+    iteration.awaited.join(awaited);
     iteration.number = std::max(iteration.number, result.iterations);
     iteration.relative_residual = std::max(iteration.relative_residual, relative_residual);
     System& system = at(column);

@@ -33,8 +33,10 @@ namespace {
 /// How far CG is; `which` ends with a comma and a space where it is not empty.
 template <class Iteration>
 std::string reached(const std::string& which, const Iteration& iteration, double tolerance) {
-  return fmt::format("{}CG iteration {}, relative residual {:.2e} (to {:.0e}), {:.0f} iterations/s", which,
-                     iteration.number, iteration.relative_residual, tolerance,
+  const double error = iteration.awaited.energy_error;
+  return fmt::format("{}CG iteration {}, relative residual {:.2e}{} (to {:.0e}), {:.0f} iterations/s", which,
+                     iteration.number, iteration.relative_residual,
+                     error > 0 ? fmt::format(", error {:.2e}", error) : "", tolerance,
                      static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9));
 }
 
@@ -258,7 +260,7 @@ class Solve {
       const std::string which = load.empty() ? "" : fmt::format("load {}, ", in_quotes(load));
       IterationsLeft left = iterations_left();
       options.monitor = [&](const Iteration& iteration) {
-        left.add(iteration.relative_residual);
+        left.add(iteration.awaited);
         if (progress_.due())
           progress_.update(reached(which, iteration, options.tolerance),
                            progress_of(left, iteration.number, iteration.seconds));
@@ -310,7 +312,7 @@ class Solve {
     options.energy = [&](std::size_t i) { return system_->energy(i, options.tolerance); };
     IterationsLeft left = iterations_left();
     options.monitor = [&](const SystemsIteration& iteration) {
-      left.add(iteration.relative_residual);
+      left.add(iteration.awaited);
       if (progress_.due())
         progress_.update(
             reached(fmt::format("{} of {} loads, ", iteration.running, b.size()), iteration, options.tolerance),

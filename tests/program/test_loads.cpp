@@ -438,11 +438,18 @@ TEST_CASE("--set takes a key out of the case, and whole numbers may have an expo
 TEST_CASE("the iterations that are left follow from the slope of the residuals") {
   solver::IterationsLeft left(1e-8, 400);
   CHECK(left.left() == doctest::Approx(400));
-  for (int k = 0; k <= 150; ++k) left.add(std::pow(10.0, -0.04 * k));  // 200 to the tolerance
+  for (int k = 0; k <= 150; ++k) left.add({std::pow(10.0, -0.04 * k)});  // 200 to the tolerance
   CHECK(left.left() == doctest::Approx(50).epsilon(1e-6));
   CHECK(left.done() == doctest::Approx(151.0 / 201).epsilon(1e-6));
   // Residuals that stay where they are make for more than was expected.
   solver::IterationsLeft in_vain(1e-8, 400);
-  for (int k = 0; k < 1000; ++k) in_vain.add(1);
+  for (int k = 0; k < 1000; ++k) in_vain.add({1});
   CHECK(in_vain.left() == doctest::Approx(1200));
+  // Below the tolerance the error is waited for.
+  solver::IterationsLeft for_error(1e-8, 100);
+  for (int k = 0; k <= 100; ++k) for_error.add({std::pow(10.0, -0.08 * k)});
+  CHECK(for_error.done() == doctest::Approx(1).epsilon(0.02));
+  for (int k = 0; k < 100; ++k) for_error.add({1e-9, std::pow(10.0, -3 - 0.01 * k)});  // 400 to the tolerance
+  CHECK(for_error.left() == doctest::Approx(400).epsilon(0.5));
+  CHECK(for_error.done() < 0.5);
 }
