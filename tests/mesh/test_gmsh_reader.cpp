@@ -490,6 +490,26 @@ TEST_CASE("surfaces alone, as many IGES files have them, become solids where the
     return of_walls;
   };
   CHECK(measure(read_gmsh(walls({{0, 0, 0, 1}}, 0, 6))) == doctest::Approx(1));
+  // Surfaces that close by themselves.
+  const double pi = std::acos(-1.0);
+  options.file = odd_meshes / "sphere_surface.igs";
+  options.size = 0.002;
+  CHECK(measure(read_gmsh(options)) == doctest::Approx(4 * pi / 3 * std::pow(0.005, 3)).epsilon(2e-3));
+  for (const auto& [solid, volume] :
+       {std::pair{"Sphere(1) = {0, 0, 0, 1};", 4 * pi / 3},
+        {"Torus(1) = {0, 0, 0, 1, 0.4};", 2 * pi * pi * 0.16},
+        {"Sphere(1) = {0, 0, 0, 1}; Torus(2) = {5, 0, 0, 1, 0.4};", 4 * pi / 3 + 2 * pi * pi * 0.16}}) {
+    save(folder.write("closed.geo", fmt::format("SetFactory(\"OpenCASCADE\"); {} Delete {{ Volume{{:}}; }}\n"
+                                                "Save \"closed.brep\";\n",
+                                                solid)));
+    GmshOptions closed;
+    closed.file = folder / "closed.brep";
+    closed.size = 0.3;
+    closed.order = 2;
+    const Mesh made = read_gmsh(closed);
+    CHECK(measure(made) == doctest::Approx(volume).epsilon(2e-3));
+    CHECK(has(made.warnings.front(), "and no solid: they were sewn into"));
+  }
   CHECK(measure(read_gmsh(walls({{0, 0, 0, 1}}, 1e-5, 6))) == doctest::Approx(1).epsilon(1e-4));
   const Mesh two = read_gmsh(walls({{0, 0, 0, 1}, {1, 0.2, 0.2, 0.5}}, 0, 6));  // that touch
   CHECK(measure(two) == doctest::Approx(1.125));

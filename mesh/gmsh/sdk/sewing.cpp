@@ -84,6 +84,17 @@ void heal(const gmsh::vectorpair& surfaces, double tolerance, bool make_solids) 
   gmsh::model::occ::synchronize();
 }
 
+/// Makes a solid of surfaces that close.
+void make_solid(const gmsh::vectorpair& surfaces, double tolerance) {
+  if (surfaces.size() > 1) return heal(surfaces, tolerance, true);
+  // A sphere or torus of one surface, which healing leaves as it is.
+  constexpr bool sew = true, recursive = true;
+  const int loop = gmsh::model::occ::addSurfaceLoop({surfaces.front().second}, -1, sew);
+  gmsh::model::occ::addVolume({loop});
+  gmsh::model::occ::remove(surfaces, recursive);
+  gmsh::model::occ::synchronize();
+}
+
 Sewn sew(double tolerance) {
   heal({}, tolerance, false);
   Sewn sewn;
@@ -150,7 +161,7 @@ void sew_surfaces(std::vector<std::string>& warnings) {
                     counted(surfaces, "surface"), counted(edges.size(), "edge"), (first[0] + first[3]) / 2,
                     (first[1] + first[4]) / 2, (first[2] + first[5]) / 2));
   }
-  for (const gmsh::vectorpair& part : sewn.closed) heal(part, tolerance, true);
+  for (const gmsh::vectorpair& part : sewn.closed) make_solid(part, tolerance);
   const std::size_t solids = entities(3).size();
   if (solids < sewn.closed.size())
     throw std::runtime_error(
