@@ -50,8 +50,8 @@ bool split_longest_edge(TetrahedralMesh& mesh, const std::array<std::int32_t, 4>
                              [&](const auto& edge) { return split_edge(mesh, std::get<1>(edge), std::get<2>(edge)); });
 }
 
-/// Swaps, moves the vertices of a cell, or else splits an edge.
-bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell, double sufficient) {
+/// Swaps, moves the vertices of a cell, or else splits an edge, which is tried so many times.
+bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell, double sufficient, std::int32_t& splits) {
   const std::array<std::int32_t, 4> vertices = mesh.cells.vertices(cell);
   for (int i = 0; i < 4; ++i)
     for (int j = 0; j < i; ++j)
@@ -61,7 +61,7 @@ bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell, double sufficient) {
   bool moved = false;
   for (const std::int32_t v : vertices)
     moved = (mesh.quality(vertices) < sufficient && smooth_vertex(mesh, v)) || moved;
-  return moved || split_longest_edge(mesh, vertices);
+  return moved || (splits-- > 0 && split_longest_edge(mesh, vertices));
 }
 
 }  // namespace
@@ -69,14 +69,14 @@ bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell, double sufficient) {
 bool improve(TetrahedralMesh& mesh) {
   const double sufficient = sufficient_quality(mesh);
   // So many take less than a quarter of the time that Gmsh took for all cells.
-  std::int32_t tries = 1000 + mesh.cells.end() / 5;
+  std::int32_t tries = 1000 + mesh.cells.end() / 5, splits = tries / 10;
   constexpr int passes = 10;
   bool changed = false;
   for (int pass = 0; pass < passes; ++pass) {
     bool again = false;
     for (const std::int32_t cell : cells_below(mesh, sufficient))
       if (mesh.cells.contains(cell) && mesh.quality(mesh.cells.vertices(cell)) < sufficient && tries-- > 0)
-        again = improve_cell(mesh, cell, sufficient) || again;
+        again = improve_cell(mesh, cell, sufficient, splits) || again;
     changed = changed || again;
     if (!again || tries <= 0) break;
   }

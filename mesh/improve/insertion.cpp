@@ -23,6 +23,15 @@ void split_simplices(Simplices<K>& simplices, std::int32_t a, std::int32_t b, st
   }
 }
 
+/// True if the surface of a facet hardly bends at a vertex: a chord is near the surface there.
+bool is_nearly_flat(const TetrahedralMesh& mesh, std::int32_t facet, std::int32_t vertex) {
+  const Vector3 normal = mesh.normal(mesh.facets.vertices(facet));
+  return std::ranges::all_of(mesh.facets.at(vertex), [&](std::int32_t other) {
+    return mesh.facets.entity(other) != mesh.facets.entity(facet) ||
+           nearly_parallel(mesh.normal(mesh.facets.vertices(other)), normal);
+  });
+}
+
 bool remove_edge_of(TetrahedralMesh& mesh, std::int32_t cell) {
   const std::array<std::int32_t, 4> v = mesh.cells.vertices(cell);
   for (int i = 0; i < 4; ++i)
@@ -63,6 +72,7 @@ bool gained(const TetrahedralMesh& mesh, const Simplices<4>::State& before) {
 bool split_edge(TetrahedralMesh& mesh, std::int32_t a, std::int32_t b) {
   if (!mesh.edges.around({a, b}).empty() || mesh.bends(a, b)) return false;
   const std::vector<std::int32_t> facets = mesh.facets.around({a, b});
+  if (!facets.empty() && !(is_nearly_flat(mesh, facets[0], a) && is_nearly_flat(mesh, facets[0], b))) return false;
   Vector3 point = 0.5 * (mesh.points[a] + mesh.points[b]);
   if (!facets.empty() && !(mesh.project && mesh.project(mesh.facets.entity(facets[0]), point))) return false;
   const TetrahedralMesh::State before = mesh.state();

@@ -224,6 +224,17 @@ void write_quadratic_cells(const TetrahedralMesh& mesh, Middles& middles) {
   }
 }
 
+/// Gmsh raises no order where errors end its work and there was one before, such as of a point that found no place on a
+/// surface.
+void set_order(int order) {
+  constexpr const char* option = "General.AbortOnError";
+  double before = 0;
+  gmsh::option::getNumber(option, before);
+  gmsh::option::setNumber(option, 0);
+  gmsh::model::mesh::setOrder(order);
+  gmsh::option::setNumber(option, before);
+}
+
 void improve_curved_tetrahedra() {
   TetrahedralMesh mesh = read_mesh(quadratic_types, nodes_by_entity());
   Middles middles = read_curved_surfaces(mesh);
@@ -250,11 +261,11 @@ void improve_tetrahedra() {
 
 void raise_order(int order) {
   if (consists_of_tetrahedra()) {
-    gmsh::model::mesh::setOrder(2);
+    set_order(2);
     improve_curved_tetrahedra();
     if (order == 2) return;
   }
-  gmsh::model::mesh::setOrder(order);
+  set_order(order);
 }
 
 }  // namespace femcg::mesh
