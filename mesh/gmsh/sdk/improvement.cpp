@@ -1,5 +1,6 @@
 #include "mesh/gmsh/sdk/improvement.hpp"
 
+#include <fmt/format.h>
 #include <gmsh.h>
 
 #include <algorithm>
@@ -9,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <new>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -233,6 +235,17 @@ void set_order(int order) {
   gmsh::option::setNumber(option, 0);
   gmsh::model::mesh::setOrder(order);
   gmsh::option::setNumber(option, before);
+  std::vector<int> types;
+  gmsh::model::mesh::getElementTypes(types);
+  for (const int type : types) {
+    std::string name;
+    int dimension = 0, reached = 0, count = 0, primary = 0;
+    std::vector<double> points;
+    gmsh::model::mesh::getElementProperties(type, name, dimension, reached, count, points, primary);
+    if (dimension > 0 && reached != order)
+      throw std::runtime_error(fmt::format(
+          "Gmsh could not bend the cells to order {}: take a smaller mesh.size, or mesh.order: {}", order, order - 1));
+  }
 }
 
 void improve_curved_tetrahedra() {
