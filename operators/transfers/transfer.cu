@@ -36,7 +36,7 @@ struct CudaRows {
   explicit CudaRows(const RectangularMatrix& of)
       : count(of.rows), offsets(copied(of.row_offsets, Device::cuda)), columns(copied(of.column, Device::cuda)) {
     Vector<T> rounded(of.value.size());
-    for (std::int64_t k = 0; k < rounded.size(); ++k) rounded[k] = static_cast<T>(of.value[k]);
+    copy(of.value, rounded);
     values = copied(rounded, Device::cuda);
   }
   std::int64_t bytes() const { return offsets.bytes() + columns.bytes() + values.bytes(); }
