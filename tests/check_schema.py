@@ -52,6 +52,7 @@ GOOD = [
     "solver: {operator: {name: sell, C: 32, sigma: all}, tolerance: 1e-6, device: cuda:12}",
     "solver: {operator: {name: hyb, width: 7}, preconditioner: {name: chebyshev, degree: 16, ratio: 1.5}}",
     "solver: {operator: {name: csr, coop: auto, values: single}}",
+    "solver: {preconditioner: {name: multigrid, smoother: 2, levels: {fine: lma-gather, coarse: sell}}}",
     "solver: {operator: {name: lma-atomic, dedup: off}}",
     "solver: {tolerance: 1/1000, max_iterations: 0}",
     'equation: {diffusion: {box: 1 + x^2}, source: "sin(pi*x)"}\nboundary: {all: {value: 0}}',
@@ -63,6 +64,9 @@ GOOD = [
     "output: {probes: {p: [pi/4, 0]}, vtu: false}",
 ]
 WRONG = [
+    "solver: {preconditioner: {name: multigrid, levels: {fine: jad}}}",
+    "solver: {preconditioner: {name: multigrid, levels: {middle: csr}}}",
+    "solver: {preconditioner: {name: multigrid, levels: csr}}",
     "degre: 2",
     "degree: 5",
     "degree: two",
@@ -188,8 +192,10 @@ class Schema(unittest.TestCase):
                 for name, option in choice["then"]["properties"].items():
                     if name != "name":
                         self.assertTrue(option["description"])
-                        values = jsonschema.Draft7Validator(option)
-                        self.assertTrue(values.is_valid(option["default"]), f"{choice['if']}: {name}")
+                        for each in option["properties"].values() if option.get("type") == "object" else [option]:
+                            self.assertTrue(each["description"])
+                            values = jsonschema.Draft7Validator(each)
+                            self.assertTrue(values.is_valid(each["default"]), f"{choice['if']}: {name}")
 
     def test_wrong_usage(self):
         done = femcg("schema", "extra")

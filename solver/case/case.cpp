@@ -169,6 +169,20 @@ void check_choice(const NamedChoice& choice, const Catalogue<Row>& from, const P
     }
 }
 
+/// Calls take(option, entry) for the entries of a map of options, which may be maps themselves: {levels: {fine: csr}}
+/// has the option levels.fine.
+template <class Take>
+void for_options(const std::vector<ValueReader>& entries, const std::string& before, const Take& take) {
+  for (const ValueReader& entry : entries) {
+    const std::string option = before + entry.key();
+    if (!entry.is(Kind::map)) {
+      take(option, entry);
+      continue;
+    }
+    if (const auto inner = entry.entries("options")) for_options(*inner, option + ".", take);
+  }
+}
+
 /// A name, or a map of the name and its options.
 template <class Row>
 std::optional<NamedChoice> read_choice(const ValueReader& value, const Catalogue<Row>& from) {
@@ -180,17 +194,17 @@ std::optional<NamedChoice> read_choice(const ValueReader& value, const Catalogue
   } else {
     const auto entries = value.entries(fmt::format("{}, or the name alone", from.example));
     if (!entries) return std::nullopt;
-    for (const ValueReader& entry : *entries) {
+    for_options(*entries, "", [&](const std::string& option, const ValueReader& entry) {
       const auto text = entry.text();
-      if (!text) continue;
-      if (entry.key() == "name") {
+      if (!text) return;
+      if (option == "name") {
         choice.name = *text;
         name_place = entry.place();
       } else {
-        choice.options.emplace(entry.key(), *text);
-        option_places.emplace(entry.key(), entry.key_place());
+        choice.options.emplace(option, *text);
+        option_places.emplace(option, entry.key_place());
       }
-    }
+    });
   }
   check_choice(choice, from, name_place, option_places, value.problems());
   return choice;

@@ -163,7 +163,21 @@ Json options_by_name(std::span<const Row> rows, std::string_view default_name) {
     Json condition{{"properties", {{"name", {{"const", row.name}}}}}};
     if (row.name != default_name) condition["required"] = {"name"};
     Json properties{{"name", true}};
-    for (const OptionDescription& option : row.options) properties[std::string(option.name)] = option_schema(option);
+    for (const OptionDescription& option : row.options) {
+      const std::string name(option.name);
+      const std::size_t dot = name.find('.');  // levels.fine is fine in levels
+      if (dot == std::string::npos) {
+        properties[name] = option_schema(option);
+        continue;
+      }
+      Json& map = properties[name.substr(0, dot)];
+      if (map.is_null())
+        map = {
+            {"type", "object"}, {"description", ""}, {"properties", Json::object()}, {"additionalProperties", false}};
+      const std::string inner = name.substr(dot + 1), before = map["description"];
+      map["properties"][inner] = option_schema(option);
+      map["description"] = fmt::format("{}{}{}: {}", before, before.empty() ? "" : "; ", inner, option.meaning);
+    }
     all.push_back({{"if", condition}, {"then", {{"properties", properties}, {"additionalProperties", false}}}});
   }
   return all;

@@ -3,6 +3,8 @@
 #include <yaml-cpp/yaml.h>
 
 #include <cmath>
+#include <map>
+#include <string>
 
 #include "mesh/gmsh/check/file_kinds.hpp"
 #include "solver/case/case.hpp"
@@ -39,7 +41,13 @@ void emit(YAML::Emitter& out, const NamedChoice& choice) {
     return;
   }
   out << Flow << BeginMap << Key << "name" << Value << choice.name;
-  for (const auto& [key, value] : choice.options) out << Key << key << Value << value;
+  std::map<std::string, std::map<std::string, std::string>> maps;  // levels.fine is fine in levels
+  for (const auto& [key, value] : choice.options)
+    if (const std::size_t dot = key.find('.'); dot != std::string::npos)
+      maps[key.substr(0, dot)].emplace(key.substr(dot + 1), value);
+    else
+      out << Key << key << Value << value;
+  for (const auto& [key, entries] : maps) out << Key << key << Value << Flow << entries;
   out << EndMap;
 }
 

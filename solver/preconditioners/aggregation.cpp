@@ -168,8 +168,25 @@ Aggregates aggregate(const RectangularMatrix& strong) {
   return aggregates;
 }
 
+RectangularMatrix tentative_prolongation(const Aggregates& aggregates) {
+  RectangularMatrix tentative;
+  tentative.rows = static_cast<std::int32_t>(aggregates.of.size());
+  tentative.columns = aggregates.count;
+  tentative.row_offsets = Vector<std::int64_t>(tentative.rows + std::int64_t{1});
+  tentative.row_offsets[0] = 0;
+  for (std::int32_t row = 0; row < tentative.rows; ++row)
+    tentative.row_offsets[row + 1] = tentative.row_offsets[row] + (aggregates.of[row] >= 0 ? 1 : 0);
+  tentative.column = Vector<std::int32_t>(tentative.nonzeros());
+  tentative.value = Vector<double>(tentative.nonzeros());
+  operators::fill(tentative.value, 1.0);
+  for_each_row(tentative.rows, [&](std::int64_t row) {
+    if (aggregates.of[row] >= 0) tentative.column[tentative.row_offsets[row]] = aggregates.of[row];
+  });
+  return tentative;
+}
+
 RectangularMatrix smoothed_prolongation(const RectangularMatrix& a, const RectangularMatrix& strong,
-                                        const Aggregates& aggregates, double largest) {
+                                        const RectangularMatrix& tentative, double largest) {
   // The filtered matrix: strong entries and those of the diagonal, which gets the weak ones.
   const double omega = 4.0 / 3.0 / largest;
   const std::vector<double> diagonal = diagonal_of(a);
@@ -177,20 +194,6 @@ RectangularMatrix smoothed_prolongation(const RectangularMatrix& a, const Rectan
     while (next < strong.row_offsets[row + 1] && strong.column[next] < a.column[k]) ++next;
     return next < strong.row_offsets[row + 1] && strong.column[next] == a.column[k];
   };
-  RectangularMatrix tentative;
-  tentative.rows = a.rows;
-  tentative.columns = aggregates.count;
-  tentative.row_offsets = Vector<std::int64_t>(a.rows + std::int64_t{1});
-  tentative.row_offsets[0] = 0;
-  for (std::int32_t row = 0; row < a.rows; ++row)
-    tentative.row_offsets[row + 1] = tentative.row_offsets[row] + (aggregates.of[row] >= 0 ? 1 : 0);
-  tentative.column = Vector<std::int32_t>(tentative.nonzeros());
-  tentative.value = Vector<double>(tentative.nonzeros());
-  operators::fill(tentative.value, 1.0);
-  for_each_row(a.rows, [&](std::int64_t row) {
-    if (aggregates.of[row] >= 0) tentative.column[tentative.row_offsets[row]] = aggregates.of[row];
-  });
-
   RectangularMatrix smoother;  // I - omega D^-1 A, filtered
   smoother.rows = smoother.columns = a.rows;
   smoother.row_offsets = Vector<std::int64_t>(a.rows + std::int64_t{1});

@@ -23,11 +23,13 @@ operators::RectangularMatrix strong_connections(const operators::RectangularMatr
 /// the same for any number of threads.
 Aggregates aggregate(const operators::RectangularMatrix& strong);
 
-/// P = (I - omega D^-1 A) T with T_ij = 1 where j is the aggregate of i, omega = 4/3 / `largest`, the largest
-/// eigenvalue of D^-1 A. Weak entries of A are added to its diagonal first, so that constants stay constants where A
-/// has them in its kernel.
+/// T: T_ij = 1 where j is the aggregate of i.
+operators::RectangularMatrix tentative_prolongation(const Aggregates& aggregates);
+
+/// P = (I - omega D^-1 A) T, omega = 4/3 / `largest`, the largest eigenvalue of D^-1 A. Weak entries of A are added to
+/// its diagonal first, so that constants stay constants where A has them in its kernel.
 operators::RectangularMatrix smoothed_prolongation(const operators::RectangularMatrix& a,
                                                    const operators::RectangularMatrix& strong,
-                                                   const Aggregates& aggregates, double largest);
+                                                   const operators::RectangularMatrix& tentative, double largest);
 
 }  // namespace femcg::solver

@@ -154,8 +154,9 @@ class HierarchyMaker {
 
  private:
   static constexpr int usual_smoothing = 3, most_smoothing = 24;
-  static constexpr int lanczos_steps = 10;  ///< 5% or less below the eigenvalue; the smoother's margin is 10%
-  static constexpr double most_kept = 0.7;  ///< unknowns of a level over those of the finer one, at most
+  static constexpr int lanczos_steps = 10;           ///< 5% or less below the eigenvalue; the smoother's margin is 10%
+  static constexpr std::int64_t most_entries = 100;  ///< a row of a level of aggregates, in the mean
+  static constexpr double most_kept = 0.7;           ///< unknowns of a level over those of the finer one, at most
 
   /// A form, and the part of it that this process has where several share it.
   struct LevelForm {
@@ -258,8 +259,18 @@ class HierarchyMaker {
       if (aggregates.count == 0 || aggregates.count > most_kept * matrix.rows)
         throw InputError(fmt::format("multigrid finds {} aggregates for {} unknowns, which are too many",
                                      aggregates.count, matrix.rows));
-      RectangularMatrix p = smoothed_prolongation(matrix, strong, aggregates, hierarchy_.levels.back().largest);
-      matrix = galerkin(matrix, p);
+      RectangularMatrix tentative = tentative_prolongation(aggregates),
+                        p = smoothed_prolongation(matrix, strong, tentative, hierarchy_.levels.back().largest);
+      RectangularMatrix coarse = galerkin(matrix, p);
+      const bool is_dense =
+          static_cast<double>(all + coarse.nonzeros()) > choice_.most_complexity * static_cast<double>(first) ||
+          coarse.nonzeros() > most_entries * coarse.rows;
+      if (is_dense && coarse.rows > choice_.coarsest) {
+        coarse = galerkin(matrix, tentative);
+        p = std::move(tentative);
+        ++hierarchy_.unsmoothed;
+      }
+      matrix = std::move(coarse);
       transfers_.emplace_back(std::move(p));
       all += matrix.nonzeros();
       if (matrix.rows <= choice_.coarsest) break;

@@ -47,6 +47,7 @@ struct HierarchyChoice {
   int smoothing = 0;                 ///< degree of the smoother's polynomial; 0: 3, and more for stretched cells
   double threshold = 0.45;           ///< of strong connections
   std::int32_t coarsest = 600;       ///< the most unknowns of the level that is solved directly
+  double most_complexity = 1.6;      ///< Hierarchy::operator_complexity; levels beyond it get no smoothed prolongation
 };
 
 /// The finest level, as far as it is at hand. Collective.
@@ -68,6 +69,7 @@ struct Hierarchy {
   double stretching = 1;           ///< of the mesh's cells
   std::size_t shared = 0;          ///< levels that several processes share
   double operator_complexity = 1;  ///< entries of all levels of aggregates over those of the first of them
+  int unsmoothed = 0;              ///< levels of aggregates with the tentative prolongation, which has fewer entries
 };
 
 /// Levels by degree (4, 2, 1 or 3, 2, 1 or 2, 1) of a form, then, on one process, by boxes with half as many cells,

@@ -42,9 +42,9 @@ constexpr std::array<OptionDescription, 4> choices{{
     {"precision", "single or double", "single",
      "of the cycle; in double precision, with that of CG, the finest level is CG's operator",
      [](std::string_view text) { return text == "single" || text == "double"; }},
-    {"fine", "matrix-free, lma-gather, csr or sell", "matrix-free", "of the levels of degree 2 and more",
+    {"levels.fine", "matrix-free, lma-gather, csr or sell", "matrix-free", "of the levels of degree 2 and more",
      [](std::string_view text) { return text == "matrix-free" || text == "lma-gather" || is_stored(text); }},
-    {"coarse", "csr or sell", "csr", "of the levels of degree 1 and of aggregates", is_stored},
+    {"levels.coarse", "csr or sell", "csr", "of the levels of degree 1 and of aggregates", is_stored},
 }};
 
 /// places[i]: where `from` has what `to` has at i. Empty where the two have one ordering.
@@ -122,6 +122,7 @@ class Multigrid final : public Preconditioner<T> {
     std::map<std::string, std::string> all{
         {"smoother", fmt::format("{}", hierarchy_.levels.front().smoothing)},
         {"operator_complexity", fmt::format("{:.3g}", hierarchy_.operator_complexity)}};
+    if (hierarchy_.unsmoothed > 0) all["unsmoothed_levels"] = fmt::format("{}", hierarchy_.unsmoothed);
     if (hierarchy_.stretching > 3) all["stretched_cells"] = fmt::format("{:.3g}", hierarchy_.stretching);
     return all;
   }

@@ -334,6 +334,15 @@ TEST_CASE("wrong types and values say what would be right") {
         ":2:44: option 'degree' of preconditioner 'chebyshev' must be 1 to 16, not '17'");
   CHECK(problem("solver: {preconditioner: {name: chebyshev, ratio: 1}}\n") ==
         ":2:44: option 'ratio' of preconditioner 'chebyshev' must be a number above 1, not '1'");
+  const Case nested = case_of(
+      "mesh: {box: {cells: [4, 4]}}\nsolver: {preconditioner: {name: multigrid, levels: {fine: lma-gather}}}\n");
+  CHECK(nested.solver.preconditioner.options.at("levels.fine") == "lma-gather");
+  CHECK(contains(to_yaml(nested), "preconditioner: {name: multigrid, levels: {fine: lma-gather}}"));
+  CHECK(problem("solver: {preconditioner: {name: multigrid, levels: {fine: jad}}}\n") ==
+        ":2:53: option 'levels.fine' of preconditioner 'multigrid' must be matrix-free, lma-gather, csr or sell, not "
+        "'jad'");
+  CHECK(contains(problem("solver: {preconditioner: {name: multigrid, levels: {middle: csr}}}\n"),
+                 ":2:53: preconditioner 'multigrid' has no option 'levels.middle'"));
   CHECK(problem("solver: {preconditioner: {name: jacobi, degree: 2}}\n") ==
         ":2:41: preconditioner 'jacobi' has no option 'degree' (it has none)");
   CHECK(problem("solver: {preconditioner: chebyshev, cg: single-reduction}\n") ==
@@ -459,7 +468,8 @@ TEST_CASE("mesh files must be there and of a known kind") {
   CHECK(contains(problems("mesh: {file: plate.geo, size: 0}\n").front(), "mesh.size must be a positive number"));
   CHECK(contains(problems("mesh: {file: plate.geo, order: 5}\n").front(),
                  "mesh.order must be a whole number from 1 to 4"));
-  CHECK(contains(problems("mesh: {file: plate.geo, cells: quads}\n").front(), "mesh.cells must be auto, simplex or tensor"));
+  CHECK(contains(problems("mesh: {file: plate.geo, cells: quads}\n").front(),
+                 "mesh.cells must be auto, simplex or tensor"));
   const auto group = [](const std::string& rule) {
     const Sentences all = problems("mesh: {file: plate.msh, groups: {g: " + rule + "}}\n");
     REQUIRE(all.size() == 1);

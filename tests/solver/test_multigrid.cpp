@@ -235,7 +235,7 @@ TEST_CASE("sparse products are Eigen's") {
   const tests::SmallForm small = tests::make_form(CellShape::triangle, 2, {31, 29, 1});  // several blocks of rows
   const RectangularMatrix a = sparse_matrix(small.form);
   const RectangularMatrix strong = strong_connections(a, 0.25);
-  const RectangularMatrix p = smoothed_prolongation(a, strong, aggregate(strong), 3);
+  const RectangularMatrix p = smoothed_prolongation(a, strong, tentative_prolongation(aggregate(strong)), 3);
   const Eigen::MatrixXd dense_a = dense_of(a), dense_p = dense_of(p);
   CHECK((dense_of(transposed(p)) - dense_p.transpose()).norm() == 0);
   CHECK((dense_of(product(a, p)) - dense_a * dense_p).norm() <= 1e-13 * dense_a.norm() * dense_p.norm());
@@ -257,7 +257,7 @@ TEST_CASE("aggregates cover what is connected, are as many as apart, and the sam
       Aggregates found = aggregate(strong);
       if (made.empty()) aggregates = found;
       CHECK(found.of == aggregates.of);
-      made.push_back(galerkin(a, smoothed_prolongation(a, strong, found, 2)));
+      made.push_back(galerkin(a, smoothed_prolongation(a, strong, tentative_prolongation(found), 2)));
       CHECK(std::ranges::equal(made.back().value.span(), made.front().value.span()));
       CHECK(std::ranges::equal(made.back().column.span(), made.front().column.span()));
     }
@@ -271,7 +271,7 @@ TEST_CASE("aggregates cover what is connected, are as many as apart, and the sam
     CHECK(mean >= (mesh::dimension(shape) == 2 ? 4 : 6));
     CHECK(mean <= 60);
     // Constants, which are in the kernel, stay constants.
-    const RectangularMatrix p = smoothed_prolongation(a, strong, aggregates, 2);
+    const RectangularMatrix p = smoothed_prolongation(a, strong, tentative_prolongation(aggregates), 2);
     for (std::int32_t i = 0; i < p.rows; ++i) {
       double sum = 0;
       for (std::int64_t k = p.row_offsets[i]; k < p.row_offsets[i + 1]; ++k) sum += p.value[k];
@@ -338,6 +338,23 @@ TEST_CASE_TEMPLATE("a cycle is symmetric and positive definite, and near the inv
         CHECK(values.minCoeff() > (smoother == 1 ? 0.05 : 0.2));
         CHECK(values.maxCoeff() < 1.05);
       }
+}
+
+TEST_CASE("a level of aggregates that would have too many entries gets no smoothed prolongation") {
+  const tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 1, {8, 8, 8});
+  HierarchyChoice choice;
+  choice.coarsest = 30;
+  const auto usual = make_hierarchy<double>(small.form, {}, tests::device(), {}, choice);
+  CHECK(usual.unsmoothed == 0);
+  CHECK(usual.operator_complexity <= choice.most_complexity);
+  choice.most_complexity = 1.01;
+  const auto lean = make_hierarchy<double>(small.form, {}, tests::device(), {}, choice);
+  CHECK(lean.unsmoothed >= 1);
+  CHECK(lean.operator_complexity < usual.operator_complexity);
+  const Eigen::MatrixXd m = matrix_of_cycle(lean);
+  const Eigen::VectorXd values = spectrum(0.5 * (m + m.transpose()), dense_matrix(small.form));
+  CHECK(values.minCoeff() > 0.1);
+  CHECK(values.maxCoeff() < 1.05);
 }
 
 TEST_CASE("an operator in single precision that shares tables has the same ordering, product and diagonal") {
@@ -434,7 +451,8 @@ TEST_CASE("every operator has multigrid, in both precisions of the cycle") {
     for (const char* coarse : {"csr", "sell"}) {
       CAPTURE(fine);
       CAPTURE(coarse);
-      CHECK(iterations_with_multigrid(small.form, "csr", 1e-9, {{"fine", fine}, {"coarse", coarse}}) <= 12);
+      CHECK(iterations_with_multigrid(small.form, "csr", 1e-9, {{"levels.fine", fine}, {"levels.coarse", coarse}}) <=
+            12);
     }
 }
 
