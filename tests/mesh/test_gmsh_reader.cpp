@@ -614,6 +614,15 @@ TEST_CASE("Group rules: tags, conditions at every node, and what matches nothing
 
   CHECK_FALSE(has_warning(mesh, "matches all"));
 
+  GmshOptions named;
+  named.file = odd_meshes / "square.msh";
+  named.groups["right"] = {1, {}, [](double, double y, double) { return y == 0; }};
+  const Mesh joined = read_gmsh(named);
+  CHECK(measure(joined, group(joined, "right")) == doctest::Approx(2));
+  CHECK(has_warning(joined, "the file has a group 'right' already: what its rule finds is added to that"));
+  named.groups["right"].where = [](double x, double, double) { return x == 1; };
+  CHECK_FALSE(has_warning(read_gmsh(named), "already"));
+
   options.groups["left"].where = [](double x, double, double) { return x < 1000; };  // as if in millimetres
   CHECK(has_warning(
       read_gmsh(options),

@@ -117,6 +117,15 @@ void check_dimension(const RawMesh& raw, const std::string& name, const GroupRul
                                          name, rule.dimension, raw.dimension, raw.dimension - 1));
 }
 
+/// What a group of the file has.
+std::set<int> entities_of_group(const RawMesh& raw, const std::string& name, int dimension) {
+  std::set<int> entities;
+  for (const PhysicalGroup& group : raw.groups)
+    if (group.dimension == dimension && group.name == name)
+      for (const int entity : group.entities) entities.insert(std::abs(entity));
+  return entities;
+}
+
 }  // namespace
 
 void add_name(EntityNames& names, int entity, const std::string& name) {
@@ -166,7 +175,13 @@ EntityNames rule_names(const RawMesh& raw, const GmshOptions& options, int dimen
   for (const auto& [name, rule] : options.groups) {
     check_dimension(raw, name, rule);
     if (rule.dimension != dimension) continue;
-    for (const int entity : entities_of(raw, name, rule, &warnings)) add_name(names, entity, name);
+    const std::set<int> found = entities_of(raw, name, rule, &warnings);
+    for (const int entity : found) add_name(names, entity, name);
+    if (const std::set<int> of_file = entities_of_group(raw, name, dimension);
+        !of_file.empty() && !std::ranges::includes(of_file, found))
+      warnings.push_back(fmt::format(
+          "the file has a group '{}' already: what its rule finds is added to that; take another name for it alone",
+          name));
   }
   return names;
 }
