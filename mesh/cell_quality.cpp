@@ -12,6 +12,7 @@
 
 #include "mesh/base/first_failure.hpp"
 #include "mesh/boundary_surface.hpp"
+#include "mesh/cells_around.hpp"
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "mesh/element/reference_cell.hpp"
@@ -186,9 +187,13 @@ std::ptrdiff_t count_sides(const Mesh& mesh, const std::vector<std::array<Bounda
   using Facet = std::tuple<std::array<std::int32_t, 4>, std::int32_t>;  // vertices, region
   const auto facet = [&](const BoundaryFacet& f) { return Facet{vertices.key(f), mesh.cell_regions[f.cell]}; };
   std::map<Facet, int> cells_at;
-  for (const auto& [first, second] : pairs) cells_at[facet(first)] = cells_at[facet(second)] = 0;
+  std::vector<std::int32_t> cells;
+  for (const auto& [first, second] : pairs) {
+    cells_at[facet(first)] = cells_at[facet(second)] = 0;
+    cells.push_back(first.cell);
+  }
   const auto count = static_cast<std::int32_t>(facets(mesh.shape).size());
-  for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
+  for (const std::int32_t cell : cells_around(mesh, cells))
     for (std::int32_t f = 0; f < count; ++f)
       if (const auto at = cells_at.find(facet({cell, f})); at != cells_at.end()) ++at->second;
   return std::ranges::count_if(

@@ -53,9 +53,7 @@ bool split_longest_edge(TetrahedralMesh& mesh, const std::array<std::int32_t, 4>
 /// Swaps, moves the vertices of a cell, or else splits an edge, which is tried so many times.
 bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell, double sufficient, std::int32_t& splits) {
   const std::array<std::int32_t, 4> vertices = mesh.cells.vertices(cell);
-  for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < i; ++j)
-      if (remove_edge(mesh, vertices[j], vertices[i])) return true;
+  if (remove_edge_of(mesh, cell)) return true;
   for (int i = 0; i < 4; ++i)
     if (swap_facet(mesh, cell, i)) return true;
   bool moved = false;

@@ -32,14 +32,6 @@ bool is_nearly_flat(const TetrahedralMesh& mesh, std::int32_t facet, std::int32_
   });
 }
 
-bool remove_edge_of(TetrahedralMesh& mesh, std::int32_t cell) {
-  const std::array<std::int32_t, 4> v = mesh.cells.vertices(cell);
-  for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < i; ++j)
-      if (remove_edge(mesh, v[j], v[i])) return true;
-  return false;
-}
-
 /// Swaps edges of the cells at a vertex, the worst cells first, and moves the vertex.
 void settle(TetrahedralMesh& mesh, std::int32_t vertex) {
   constexpr int passes = 4;

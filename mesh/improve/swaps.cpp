@@ -196,6 +196,14 @@ bool remove_edge(TetrahedralMesh& mesh, std::int32_t a, std::int32_t b) {
   return true;
 }
 
+bool remove_edge_of(TetrahedralMesh& mesh, std::int32_t cell) {
+  const std::array<std::int32_t, 4> vertices = mesh.cells.vertices(cell);
+  for (int i = 0; i < 4; ++i)
+    for (int j = 0; j < i; ++j)
+      if (remove_edge(mesh, vertices[j], vertices[i])) return true;
+  return false;
+}
+
 bool swap_facet(TetrahedralMesh& mesh, std::int32_t cell, int opposite) {
   const Cell vertices = mesh.cells.vertices(cell);
   const std::int32_t a = vertices[opposite];

@@ -11,6 +11,8 @@ namespace femcg::mesh {
 /// then swapped too: so a flat cell with two facets on the surface goes, its other two taking their place. Returns
 /// whether it did.
 bool remove_edge(TetrahedralMesh& mesh, std::int32_t a, std::int32_t b);
+/// The same for the first edge of a cell that can go.
+bool remove_edge_of(TetrahedralMesh& mesh, std::int32_t cell);
 
 /// Replaces the two cells at a facet of a cell, which lies opposite its vertex number `opposite`, by three around a new
 /// edge, where the least quality rises. Returns whether it did.

@@ -19,7 +19,7 @@ namespace femcg::solver {
 enum class StopReason { converged, max_iterations, indefinite, not_finite, stagnated, interrupted };
 std::string_view name(StopReason reason);
 
-/// What keeps CG from having converged: either number is to come to the tolerance.
+/// The two numbers that must fall to the tolerance before CG has converged.
 struct Awaited {
   double residual = 0;      ///< |r| / |b|, scaled where a check has found that it must fall further than the tolerance
   double energy_error = 0;  ///< as in CgResult, as estimated before this iteration; 0 while the residual is above

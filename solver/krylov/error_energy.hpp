@@ -102,7 +102,7 @@ class EnergyCriterion {
     awaited_error_ = std::sqrt(error / energy_);
     return error <= allowed();
   }
-  /// What is still to come to the tolerance at this relative residual.
+  /// The numbers that must still fall to the tolerance, at this relative residual.
   Awaited awaited(double relative_residual) {
     const double scale = residual_ < tolerance_ ? tolerance_ / residual_ : 1;
     return {scale * relative_residual, std::exchange(awaited_error_, 0.0)};

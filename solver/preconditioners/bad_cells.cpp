@@ -9,6 +9,7 @@
 
 #include "mesh/base/counting.hpp"
 #include "mesh/base/joined_sets.hpp"
+#include "mesh/cells_around.hpp"
 
 namespace femcg::solver {
 
@@ -34,19 +35,6 @@ double least_pivot(std::span<const double> lower, int nodes) {
       l[i * n + j] = i == j ? std::sqrt(std::max(value, 1e-30)) : value / l[j * n + j];
     }
   return least;
-}
-
-/// All cells that have a vertex of some.
-std::vector<std::int32_t> cells_at_vertices_of(const mesh::Mesh& mesh, const std::vector<std::int32_t>& cells) {
-  const std::vector<int> vertices = mesh::Lattice(mesh.shape, mesh.order).vertex_nodes();
-  std::vector<char> is_theirs(static_cast<std::size_t>(mesh.node_count()), 0);
-  for (const std::int32_t cell : cells)
-    for (const int v : vertices) is_theirs[mesh.nodes(cell)[v]] = 1;
-  return mesh::collect<std::int32_t>(mesh.cell_count(), [&](std::int64_t number, std::vector<std::int32_t>& found) {
-    const auto cell = static_cast<std::int32_t>(number);
-    const mesh::CellNodes nodes = mesh.nodes(cell);
-    if (std::ranges::any_of(vertices, [&](int v) { return is_theirs[nodes[v]] != 0; })) found.push_back(cell);
-  });
 }
 
 }  // namespace
@@ -165,7 +153,7 @@ BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::in
   const int n = evaluator.dofs();
   std::vector<double> packed(static_cast<std::size_t>(n) * (n + 1) / 2);
   std::vector<std::int32_t> places(static_cast<std::size_t>(n));
-  for (const std::int32_t cell : cells_at_vertices_of(form.space->mesh(), cells)) {
+  for (const std::int32_t cell : mesh::cells_around(form.space->mesh(), cells)) {
     bool meets = false;
     form.for_nodes(cell, [&](int i, std::int32_t unknown) {
       places[i] = unknown >= 0 ? place_in_all(unknown) : -1;

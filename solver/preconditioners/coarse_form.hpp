@@ -38,9 +38,10 @@ struct CoarseForm {
 std::unique_ptr<CoarseForm> lower_degree(const operators::BilinearForm& fine, int degree, const PartOfForm& of = {});
 
 /// The same problem, of degree 1, on a box with half as many cells along each axis along which cells are at most half
-/// as long again as along the shortest: point smoothers act along these alone. Of an odd number the last stays as it
-/// is. Null where `fine` is on no box of quadrilaterals or hexahedra, or where the diffusion in the cells that are
-/// joined differs by more than a factor of 4: it is then better averaged by Galerkin products. `fine` must outlive it.
+/// as long again as along the shortest: point smoothers act along these alone. Of an odd number the wider of the two at
+/// the ends stays as it is. Null where `fine` is on no box of quadrilaterals or hexahedra, or where the diffusion in
+/// the cells that are joined differs by more than a factor of 4: it is then better averaged by Galerkin products.
+/// `fine` must outlive it.
 std::unique_ptr<CoarseForm> coarser_box(const operators::BilinearForm& fine);
 
 }  // namespace femcg::solver

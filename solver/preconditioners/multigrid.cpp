@@ -36,8 +36,7 @@ bool is_stored(std::string_view text) { return text == "csr" || text == "sell"; 
 constexpr std::array<OptionDescription, 4> choices{{
     {"smoother", "auto or 1 to 24", "auto",
      "degree of its polynomial: products before and after the next coarser level; auto: 3, and for degree 2 and more "
-     "as "
-     "many as the cells are longer than wide",
+     "as many as the cells are longer than wide",
      is_smoother_degree},
     {"precision", "single or double", "single",
      "of the cycle; in double precision, with that of CG, the finest level is CG's operator",

@@ -15,7 +15,7 @@ namespace femcg::solver {
 class PowerOfTwo {
  public:
   explicit PowerOfTwo(int exponent);
-  /// x 0.
+  /// The factor 0.
   static PowerOfTwo zero() {
     PowerOfTwo factor(0);
     factor.first_ = 0;

@@ -266,7 +266,7 @@ void ConstantStart::scale_parts(std::span<const double> b) {
   norm_ = std::sqrt(square);
 }
 
-/// Of |values_|, in each component.
+/// The largest |values_| of each component.
 std::vector<double> ConstantStart::largest_values() const {
   std::vector<double> most(parts_.size());
 #pragma omp parallel

@@ -33,7 +33,7 @@ inline bool has_known_ending(const std::filesystem::path& file) {
   return has_mesh_ending(file) || std::ranges::find(geometry_endings, ending_of(file)) != geometry_endings.end();
 }
 
-/// What is wrong with a file that a mesh is to come from, as far as its place and name tell; nothing if it may be one.
+/// The reason why no mesh can come from a file, as far as its place and name tell; empty if one may.
 inline std::string why_unreadable(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return "there is no such file";

@@ -117,7 +117,7 @@ void check_dimension(const RawMesh& raw, const std::string& name, const GroupRul
                                          name, rule.dimension, raw.dimension, raw.dimension - 1));
 }
 
-/// What a group of the file has.
+/// The entities of a group of the file.
 std::set<int> entities_of_group(const RawMesh& raw, const std::string& name, int dimension) {
   std::set<int> entities;
   for (const PhysicalGroup& group : raw.groups)
