@@ -164,11 +164,28 @@ struct SharedEntities {
   Array<std::int32_t> first_dof;
 };
 
+/// The edges or faces of a mesh, each by the least of the dofs that a space has inside it.
+EntityNumbers entities_by_dofs(const FunctionSpace& space, int dimension) {
+  const std::vector<NodePlace> places = node_places(space.basis().lattice());
+  const auto per_cell = entities_of(space.mesh().shape, dimension).size();
+  EntityNumbers numbers{space.dof_count(), unset<std::int32_t>(std::size_t(space.mesh().cell_count()) * per_cell)};
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell) {
+    const CellDofs dofs = space.dofs(cell);
+    const std::span of = std::span(numbers.of_cell).subspan(static_cast<std::size_t>(cell) * per_cell, per_cell);
+    std::ranges::fill(of, space.dof_count());
+    for (std::size_t a = 0; a < places.size(); ++a)
+      if (places[a].dimension == dimension) of[places[a].entity] = std::min(of[places[a].entity], dofs[a]);
+  }
+  return numbers;
+}
+
 /// Gives out the numbers of the dofs as if the cells were gone through in order, each along its lattice: an entity's
 /// when it is first met. Each cell counts what it is the first to have, and these counts tell where its numbers begin.
 class DofNumbering {
  public:
-  DofNumbering(const Mesh& mesh, const Lattice& lattice);
+  /// `finer`: a space on the mesh of at least this degree, or null.
+  DofNumbering(const Mesh& mesh, const Lattice& lattice, const FunctionSpace* finer);
 
   std::int32_t dof_count() const { return dof_count_; }
   void write(std::int32_t cell, std::int32_t* dofs) const;
@@ -186,7 +203,7 @@ class DofNumbering {
   };
 
   void list_meetings(const std::vector<NodePlace>& places);
-  void list_entities();
+  void list_entities(const FunctionSpace* finer);
   void find_first_cells();
   void give_out();
   std::int32_t number_of(int dimension, int entity, std::int32_t cell) const {
@@ -207,13 +224,13 @@ class DofNumbering {
   std::int32_t dof_count_ = 0;
 };
 
-DofNumbering::DofNumbering(const Mesh& mesh, const Lattice& lattice)
+DofNumbering::DofNumbering(const Mesh& mesh, const Lattice& lattice, const FunctionSpace* finer)
     : mesh_(&mesh),
       degree_(lattice.degree()),
       d_(mesh.dimension()),
       vertex_nodes_(Lattice(mesh.shape, mesh.order).vertex_nodes()) {
   list_meetings(node_places(lattice));
-  list_entities();
+  list_entities(finer);
   find_first_cells();
   give_out();
 }
@@ -244,7 +261,7 @@ void DofNumbering::list_meetings(const std::vector<NodePlace>& places) {
   }
 }
 
-void DofNumbering::list_entities() {
+void DofNumbering::list_entities(const FunctionSpace* finer) {
   entities_[0].dofs_each = 1;
   entities_[0].first_cell = array_of(mesh_->node_count(), nobody);
   entities_[0].first_dof = array_of(mesh_->node_count(), not_met);
@@ -253,8 +270,8 @@ void DofNumbering::list_entities() {
     SharedEntities& all = entities_[e];
     all.dofs_each = entity_size(local[0], degree_);
     if (all.dofs_each == 0) continue;
-    EntityNumbers numbers = number_entities(*mesh_, e);
-    check_dof_count(std::int64_t{numbers.count} * all.dofs_each, *mesh_, degree_);
+    EntityNumbers numbers = finer != nullptr ? entities_by_dofs(*finer, e) : number_entities(*mesh_, e);
+    if (finer == nullptr) check_dof_count(std::int64_t{numbers.count} * all.dofs_each, *mesh_, degree_);
     entities_per_cell_[e] = static_cast<int>(local.size());
     all.of_cell = std::move(numbers.of_cell);
     all.first_cell = array_of(numbers.count, nobody);
@@ -342,11 +359,19 @@ std::vector<std::vector<int>> nodes_of_facets(const LagrangeBasis& basis) {
 }  // namespace
 
 FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family)
+    : FunctionSpace(mesh, degree, family, nullptr) {}
+
+FunctionSpace::FunctionSpace(const FunctionSpace& finer, int degree)
+    : FunctionSpace(finer.mesh(), degree, NodeFamily::gauss_lobatto, &finer) {}
+
+FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family, const FunctionSpace* finer)
     : mesh_(&mesh),
       basis_(std::make_shared<LagrangeBasis>(mesh.shape, degree, family)),
       degree_(degree),
       dofs_per_cell_(basis_->size()) {
   if (degree < 1 || degree > 2 * max_degree) throw std::invalid_argument("a function space has degree 1 to 4");
+  if (finer != nullptr && degree > finer->degree())
+    throw std::invalid_argument("a space of a lower degree is made from one of a higher");
   facet_nodes_ = nodes_of_facets(*basis_);
   check_dof_count(least_dof_count(mesh, degree), mesh, degree);
   if (const std::optional<GridCells> grid = structured_grid(mesh)) {
@@ -355,7 +380,7 @@ FunctionSpace::FunctionSpace(const Mesh& mesh, int degree, NodeFamily family)
     dof_count_ = static_cast<std::int32_t>(grid_->count());
     return;
   }
-  const DofNumbering numbering(mesh, basis_->lattice());
+  const DofNumbering numbering(mesh, basis_->lattice(), finer);
   dof_count_ = numbering.dof_count();
   cell_dofs_ = unset<std::int32_t>(std::size_t(mesh_->cell_count()) * dofs_per_cell_);
 #pragma omp parallel for schedule(static)

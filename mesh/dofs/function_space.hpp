@@ -30,6 +30,9 @@ class FunctionSpace {
   /// degree 1 to 8 (above 4 only for refinement and output). The mesh must outlive the space. Throws
   /// std::length_error, before it takes memory for them, where there are more than 2^31 - 1 dofs.
   FunctionSpace(const Mesh& mesh, int degree, NodeFamily family = NodeFamily::gauss_lobatto);
+  /// The space of a lower degree on the mesh of another one, whose dofs tell which edges and faces cells share: the same
+  /// numbers in less time.
+  FunctionSpace(const FunctionSpace& finer, int degree);
   /// The space on some cells of another one, whose mesh is `part` (mesh_of_cells), with dofs in the order of the other
   /// space.
   FunctionSpace(const Mesh& part, const FunctionSpace& whole, std::span<const std::int32_t> cells);
@@ -65,6 +68,7 @@ class FunctionSpace {
   std::vector<double> dof_points() const;
 
  private:
+  FunctionSpace(const Mesh& mesh, int degree, NodeFamily family, const FunctionSpace* finer);
   std::span<const std::int32_t> explicit_indices(std::int32_t cell) const {
     return {cell_dofs_.data() + std::int64_t{cell} * dofs_per_cell_, static_cast<std::size_t>(dofs_per_cell_)};
   }

@@ -100,7 +100,7 @@ RobinFacet at_other_points(const RobinFacet& facet, operators::FacetEvaluator& o
 std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, const PartOfForm& of) {
   auto coarse = std::make_unique<CoarseForm>();
   const FunctionSpace& of_fine = *fine.space;
-  coarse->space = std::make_unique<const FunctionSpace>(of_fine.mesh(), degree);
+  coarse->space = std::make_unique<const FunctionSpace>(of_fine, degree);
   const FunctionSpace& space = *coarse->space;
   BilinearForm& form = coarse->form;
   form.space = &space;

@@ -176,6 +176,24 @@ TEST_CASE("dofs are numbered as cells meet them along their lattices, by any num
     }
 }
 
+TEST_CASE("a space of a lower degree made from a finer one has the numbers of one made afresh") {
+  for (const CellShape shape : all_cell_shapes)
+    for (int p = 1; p <= 4; ++p)
+      for (int q = 1; q <= p; ++q) {
+        CAPTURE(name(shape));
+        CAPTURE(p);
+        CAPTURE(q);
+        Mesh mesh = small_box(shape);
+        shuffle_cells(mesh);
+        FunctionSpace fine(mesh, p);
+        std::vector<std::int32_t> order(static_cast<std::size_t>(fine.dof_count()));
+        std::iota(order.rbegin(), order.rend(), 0);
+        fine.renumber(order);
+        CHECK(FunctionSpace(fine, q).list_dofs() == FunctionSpace(mesh, q).list_dofs());
+        CHECK_THROWS_WITH(FunctionSpace(fine, p + 1), "a space of a lower degree is made from one of a higher");
+      }
+}
+
 TEST_CASE("more dofs than 32 bits number are refused before memory is taken for them") {
   // Nobody looks at the nodes: the count of cells is enough.
   Mesh mesh;
