@@ -111,7 +111,7 @@ class BlockLoop final : public SeveralSystems<T> {
     for (int column = 0; column < this->columns(); ++column) {
       lengths_.push_back(norm(this->at(column).residual, this->ownership()));
       this->move_residual(column, 1 / lengths_.back(), w_);
-      this->at(column).energy.error().restart(0);
+      this->at(column).energy.error().restart(std::numeric_limits<double>::quiet_NaN());
     }
     const Matrix none = Matrix::Zero(stride, stride);
     // What a difference of numbers of size 1 has of rounding, squared.

@@ -22,12 +22,20 @@ namespace femcg::solver {
 /// energy before j to T_j is taken to be no larger at the end than it has been since the energy was 10^4 times what it
 /// is now (Meurant, Papež & Tichý 2021), and than it was at the last restart. On a plateau, that makes the estimate
 /// what the whole plateau has gained.
+///
+/// Until so many iterations have been made, after a restart, the energy is r'z times twice the most that the energy
+/// before an iteration was against r'z so far, which is at most 1 over the least eigenvalue of M^-1 A; with M = A it is
+/// r'z itself.
 class ErrorEnergy {
  public:
-  /// CG begins anew from a residual r with this r'z.
+  explicit ErrorEnergy(bool is_rz = false)
+      : is_rz_(is_rz), most_of_rz_(is_rz ? 0.5 : std::numeric_limits<double>::quiet_NaN()) {}
+
+  /// CG begins anew from a residual r with this r'z; not a number where it is not known.
   void restart(double rz) {
     rz_ = rz;
     falls_.clear();
+    rz_before_.clear();
     is_restarted_ = ratio_ > 1;
     ratio_before_ = ratio_;
   }
@@ -35,6 +43,7 @@ class ErrorEnergy {
   void go_on(double rz) { rz_ = rz; }
   /// An iteration along a p with this p'Ap; r'z after it.
   void add(double p_ap, double rz) {
+    rz_before_.push_back(rz_);
     add_fall(rz_ * (rz_ / p_ap));
     rz_ = rz;
   }
@@ -44,7 +53,10 @@ class ErrorEnergy {
   /// After the last iteration; infinite where too few iterations say anything.
   double estimate() const {
     const std::int64_t k = std::ssize(falls_), q = std::max<std::int64_t>(2, k / 32);
-    if (k <= 2 * q) return std::numeric_limits<double>::infinity();
+    if (is_rz_ || k <= 2 * q) {
+      const double energy = 2 * most_of_rz_ * rz_;
+      return std::isnan(energy) ? std::numeric_limits<double>::infinity() : energy;
+    }
     constexpr double look_back = 1e4;
     const auto fall = [&](std::int64_t j) { return falls_[static_cast<std::size_t>(j)]; };
     double since = 0, window = 0, last = 0, most = 0, ratio = ratio_before_;
@@ -56,6 +68,8 @@ class ErrorEnergy {
       if (j == k - 2 * q) most = look_back * since;
       if (j > k - 2 * q) continue;
       if (since > most) break;
+      if (j < std::ssize(rz_before_) && rz_before_[j] > 0)
+        most_of_rz_ = std::fmax(most_of_rz_, since / rz_before_[static_cast<std::size_t>(j)]);
       ratio = std::max(ratio, since / std::max(window, std::numeric_limits<double>::min()));
     }
     ratio_ = ratio;
@@ -65,19 +79,22 @@ class ErrorEnergy {
   double fallen() const { return std::accumulate(falls_.begin(), falls_.end(), 0.0); }
 
  private:
+  bool is_rz_;
   double rz_ = 0;
-  mutable double ratio_ = 1;  ///< of the energy before an iteration to T, as it was found last
+  mutable double most_of_rz_;  ///< the energy before an iteration over r'z, at most; not a number where it is not known
+  mutable double ratio_ = 1;   ///< of the energy before an iteration to T, as it was found last
   double ratio_before_ = 1;
   bool is_restarted_ = false;
-  std::vector<double> falls_;  ///< f_j since the last restart
+  std::vector<double> falls_, rz_before_;  ///< f_j and r_j'z_j since the last restart
 };
 
 /// Stopping by energies, on one system: the error's against the solution's.
 class EnergyCriterion {
  public:
   EnergyCriterion() = default;
-  EnergyCriterion(EnergyCheck check, double tolerance)
-      : check_(std::move(check)), tolerance_(tolerance), residual_(tolerance) {}
+  /// `is_inverse`: Preconditioner::is_inverse.
+  EnergyCriterion(EnergyCheck check, double tolerance, bool is_inverse)
+      : check_(std::move(check)), tolerance_(tolerance), residual_(tolerance), error_(is_inverse) {}
 
   bool is_on() const { return static_cast<bool>(check_.of_solution); }
   ErrorEnergy& error() { return error_; }
@@ -127,6 +144,13 @@ class EnergyCriterion {
     relative_error_ =
         is_unknown ? std::min(std::sqrt(error / energy_), excess_ * tolerance_) : std::sqrt(error / energy_);
     return exact || (excess_ <= 1 && error <= allowed() && (agrees || had_converged));
+  }
+  /// True if x, which was not accepted, is: CG has begun anew from its true residual, and the error has little energy.
+  bool accepts_restarted() {
+    const double error = error_.estimate();
+    if (excess_ > 1 || error > allowed()) return false;
+    relative_error_ = std::sqrt(error / energy_);
+    return true;
   }
   /// How far they were above the tolerance; 1 at most where they were not.
   double excess() const { return excess_; }

@@ -28,7 +28,8 @@ class SeveralSystems {
       EnergyCheck check = options.energy ? options.energy(first + c) : EnergyCheck();
       System& system = systems_.emplace_back();
       system.total = &x[c];
-      system.energy = EnergyCriterion(std::move(check), options.tolerance);
+      system.energy = EnergyCriterion(std::move(check), options.tolerance,
+                                      options.preconditioner != nullptr && options.preconditioner->is_inverse());
     }
   }
   virtual ~SeveralSystems() = default;
