@@ -17,6 +17,7 @@
 #include "operators/forms/check/form_product_on_gpu.hpp"
 #include "operators/transfers/cell_transfer.hpp"
 #include "operators/transfers/local_solves.hpp"
+#include "operators/transfers/tensor_solves.hpp"
 #include "operators/transfers/transfer.hpp"
 
 namespace femcg::operators {
@@ -152,6 +153,7 @@ FEMCG_REFUSES(std::unique_ptr<Transfer<T>>, make_cuda_cell_transfer,
               (const CellEmbedding&, const LevelOrdering&, const LevelOrdering&));
 FEMCG_REFUSES(std::unique_ptr<Transfer<T>>, make_cuda_matrix_transfer, (const RectangularMatrix&));
 FEMCG_REFUSES(std::unique_ptr<LocalSolves<T>>, make_cuda_local_solves, (const BlockInverses&));
+FEMCG_REFUSES(std::unique_ptr<TensorSolves<T>>, make_cuda_tensor_solves, (const TensorInverse&));
 FEMCG_REFUSES(Vector<T>, cuda_cell_factors, (const FactorInputs&, const Vector<std::int32_t>&, CellLayout));
 FEMCG_REFUSES(std::unique_ptr<GpuInterface<T>>, make_gpu_interface, (const InterfacePlan&, int));
 FEMCG_REFUSES(void, cuda_add_contributions, (const T*, std::int64_t, std::int64_t, int, const std::int32_t*, T*, T*));

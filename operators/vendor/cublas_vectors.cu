@@ -3,13 +3,9 @@
 
 #include "operators/vendor/cublas_vectors.hpp"
 
-#include <cublas_v2.h>
-#include <dlfcn.h>
-
 #include <memory>
-#include <stdexcept>
-#include <string>
 
+#include "operators/backend/cuda/cublas.cuh"
 #include "operators/backend/launch.cuh"
 #include "operators/backend/passes/step_lengths.hpp"
 
@@ -17,83 +13,29 @@ namespace femcg::operators {
 
 namespace {
 
-/// A function of a library; its type is that of the declaration.
-template <class Function>
-Function* found(void* library, const char* name) {
-  void* function = library != nullptr ? dlsym(library, name) : nullptr;
-  if (function == nullptr) throw std::runtime_error(std::string("cuBLAS cannot be loaded: ") + dlerror());
-  return reinterpret_cast<Function*>(function);
-}
-
-/// cuBLAS, loaded when it is first used: what it does then takes half a second, which no other operator is to wait for.
-class Cublas {
-  void* library_ = dlopen(("libcublas.so." + std::to_string(CUBLAS_VER_MAJOR)).c_str(), RTLD_NOW | RTLD_LOCAL);
-
- public:
-  static const Cublas& get() {
-    static const Cublas loaded;
-    return loaded;
-  }
-  static void check(cublasStatus_t status, const char* doing) {
-    if (status != CUBLAS_STATUS_SUCCESS) throw std::runtime_error(std::string(doing) + ": " + get().describe(status));
-  }
-
-#define FEMCG_CUBLAS(name, symbol) decltype(symbol)* name = found<decltype(symbol)>(library_, #symbol)
-  FEMCG_CUBLAS(describe, cublasGetStatusString);
-  FEMCG_CUBLAS(create, cublasCreate_v2);
-  FEMCG_CUBLAS(destroy, cublasDestroy_v2);
-  FEMCG_CUBLAS(set_stream, cublasSetStream_v2);
-  FEMCG_CUBLAS(set_pointer_mode, cublasSetPointerMode_v2);
-  FEMCG_CUBLAS(set_workspace, cublasSetWorkspace_v2);
-  FEMCG_CUBLAS(ddot, cublasDdot_v2_64);
-  FEMCG_CUBLAS(sdot, cublasSdot_v2_64);
-  FEMCG_CUBLAS(daxpy, cublasDaxpy_v2_64);
-  FEMCG_CUBLAS(saxpy, cublasSaxpy_v2_64);
-  FEMCG_CUBLAS(ddgmm, cublasDdgmm_64);
-  FEMCG_CUBLAS(sdgmm, cublasSdgmm_64);
-  FEMCG_CUBLAS(dgeam, cublasDgeam_64);
-  FEMCG_CUBLAS(sgeam, cublasSgeam_64);
-#undef FEMCG_CUBLAS
-};
-
-/// cuBLAS's function for T.
-template <class T, class Double, class Single>
-constexpr auto of_precision(Double in_double, Single in_single) {
-  if constexpr (std::is_same_v<T, double>)
-    return in_double;
-  else
-    return in_single;
-}
-
 /// The calls that CG makes; numbers that go in or out are on the GPU.
 template <std::floating_point T>
 class Blas {
  public:
-  Blas() : workspace_(4 << 20, Device::cuda) {
-    cublasHandle_t made{};
-    check(cublas_.create(&made), "starting cuBLAS");
-    handle_.reset(made);
-    check(cublas_.set_stream(made, cuda::stream()), "starting cuBLAS");
-    check(cublas_.set_pointer_mode(made, CUBLAS_POINTER_MODE_DEVICE), "starting cuBLAS");
-    check(cublas_.set_workspace(made, workspace_.data(), workspace_.bytes()), "starting cuBLAS");
-  }
+  Blas() : handle_(CUBLAS_POINTER_MODE_DEVICE, 4 << 20) {}
 
   /// a'b
   void dot(const Vector<T>& a, const Vector<T>& b, T* result) const {
-    check(of_precision<T>(cublas_.ddot, cublas_.sdot)(handle_.get(), a.size(), a.data(), 1, b.data(), 1, result),
+    check(cuda::of_precision<T>(cublas_.ddot, cublas_.sdot)(handle_.get(), a.size(), a.data(), 1, b.data(), 1, result),
           "a dot product in cuBLAS");
   }
   /// y += factor x
   void add(const T* factor, const Vector<T>& x, Vector<T>& y) const {
-    check(of_precision<T>(cublas_.daxpy, cublas_.saxpy)(handle_.get(), x.size(), factor, x.data(), 1, y.data(), 1),
-          "an update in cuBLAS");
+    check(
+        cuda::of_precision<T>(cublas_.daxpy, cublas_.saxpy)(handle_.get(), x.size(), factor, x.data(), 1, y.data(), 1),
+        "an update in cuBLAS");
   }
   /// y = diag(d) x
   void multiply(const Vector<T>& d, const Vector<T>& x, Vector<T>& y) const {
     const std::int64_t n = x.size();
     if (n == 0) return;  // cuBLAS refuses a leading dimension of 0
-    check(of_precision<T>(cublas_.ddgmm, cublas_.sdgmm)(handle_.get(), CUBLAS_SIDE_LEFT, n, 1, x.data(), n, d.data(), 1,
-                                                        y.data(), n),
+    check(cuda::of_precision<T>(cublas_.ddgmm, cublas_.sdgmm)(handle_.get(), CUBLAS_SIDE_LEFT, n, 1, x.data(), n,
+                                                              d.data(), 1, y.data(), n),
           "a diagonal product in cuBLAS");
   }
   /// y = one x + factor y in one pass, where scal and axpy make two. geam's threads share tiles of a matrix, most of
@@ -111,19 +53,15 @@ class Blas {
   /// cuBLAS allows C = B where B is not transposed and both have one leading dimension.
   void add_to_scaled(std::int64_t rows, std::int64_t columns, const T* one, const T* x, const T* factor, T* y) const {
     if (rows == 0) return;
-    check(of_precision<T>(cublas_.dgeam, cublas_.sgeam)(handle_.get(), CUBLAS_OP_N, CUBLAS_OP_N, rows, columns, one, x,
-                                                        rows, factor, y, rows, y, rows),
+    check(cuda::of_precision<T>(cublas_.dgeam, cublas_.sgeam)(handle_.get(), CUBLAS_OP_N, CUBLAS_OP_N, rows, columns,
+                                                              one, x, rows, factor, y, rows, y, rows),
           "a sum of vectors in cuBLAS");
   }
 
-  struct Destroy {
-    void operator()(cublasHandle_t handle) const { Cublas::get().destroy(handle); }
-  };
-  static void check(cublasStatus_t status, const char* doing) { Cublas::check(status, doing); }
+  static void check(cublasStatus_t status, const char* doing) { cuda::Cublas::check(status, doing); }
 
-  const Cublas& cublas_ = Cublas::get();
-  Vector<char> workspace_;  // outlives the handle
-  std::unique_ptr<cublasContext, Destroy> handle_;
+  const cuda::Cublas& cublas_ = cuda::Cublas::get();
+  cuda::CublasHandle handle_;
 };
 
 /// The few numbers of an iteration in the working precision, in which cuBLAS takes and leaves them.

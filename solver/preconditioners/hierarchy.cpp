@@ -24,6 +24,7 @@
 #include "solver/preconditioners/chebyshev.hpp"
 #include "solver/preconditioners/coarse_solve.hpp"
 #include "solver/preconditioners/sparse_product.hpp"
+#include "solver/preconditioners/tensor.hpp"
 
 namespace femcg::solver {
 
@@ -165,6 +166,13 @@ class HierarchyMaker {
     const operators::IndexMap* map() const { return subdomain != nullptr ? &subdomain->map : nullptr; }
   };
 
+  /// Lines of a level whose equations the smoother solves.
+  struct Lines {
+    const BilinearForm* form;
+    SeparableBox box;
+    std::array<bool, 3> solved;
+  };
+
   void make_alone() {
     RectangularMatrix matrix = matrix_of(*forms_.back().form);
     add_of_forms(std::span(forms_).first(forms_.size() - 1));
@@ -304,18 +312,32 @@ class HierarchyMaker {
   }
   /// A level with an operator of the catalogue, or with one that is given.
   void add_of_form(const LevelForm& of, const Operator<T>* given) {
-    make_level(of, given);
+    const bool stored = of.form->space->degree() == 1 && !of.form->space->mesh().box;
+    const std::string name = given != nullptr               ? ""
+                             : of.form->space->degree() > 1 ? choice_.fine
+                             : stored                       ? choice_.coarse
+                                                            : "matrix-free";
+    add(describe(*of.form), name, given, given == nullptr ? operator_of(of, name) : nullptr, blocks_of(of), of.map(),
+        lines_of(of));
     // A point smoother leaves what varies along the long axis alone, which a lower degree does not have. Levels of
     // degree 1 coarsen the short axes first.
-    if (choice_.smoothing == 0 && of.form->space->degree() > 1)
+    if (choice_.smoothing == 0 && of.form->space->degree() > 1 && !hierarchy_.levels.back().smooths_lines)
       hierarchy_.levels.back().smoothing =
           std::clamp(static_cast<int>(std::lround(1.1 * hierarchy_.stretching)), usual_smoothing, most_smoothing);
   }
-  void make_level(const LevelForm& of, const Operator<T>* given) {
-    if (given != nullptr) return add(describe(*of.form), "", given, nullptr, blocks_of(of), of.map());
-    const bool stored = of.form->space->degree() == 1 && !of.form->space->mesh().box;
-    const std::string name = of.form->space->degree() > 1 ? choice_.fine : stored ? choice_.coarse : "matrix-free";
-    add(describe(*of.form), name, nullptr, operator_of(of, name), blocks_of(of), of.map());
+  /// The lines, or planes, of a box along the axes on which its cells are short; nothing where cells are not stretched.
+  std::optional<Lines> lines_of(const LevelForm& of) const {
+    constexpr double shorter = 3;
+    if (!of_.alone() || of.form->space->degree() == 1 || hierarchy_.stretching < shorter) return std::nullopt;
+    std::optional<SeparableBox> box = separable_box(*of.form);
+    if (!box) return std::nullopt;
+    std::array<double, 3> width{};
+    for (int axis = 0; axis < 3; ++axis)
+      for (const double each : box->lines[axis].widths) width[axis] += each / std::ssize(box->lines[axis].widths);
+    Lines lines{of.form, std::move(*box), {}};
+    for (int axis = 0; axis < 3; ++axis)
+      lines.solved[axis] = width[axis] > 0 && shorter * width[axis] < std::ranges::max(width);
+    return lines;
   }
   std::unique_ptr<Operator<T>> operator_of(const LevelForm& of, const std::string& name) const {
     std::unique_ptr<Operator<T>> a;
@@ -360,27 +382,42 @@ class HierarchyMaker {
 
   /// A level that is smoothed. Its operator is somebody else's, or made for it.
   void add(std::string kind, std::string operator_name, const Operator<T>* given, std::unique_ptr<Operator<T>> made,
-           operators::BlockInverses blocks, const operators::IndexMap* map = nullptr) {
+           operators::BlockInverses blocks, const operators::IndexMap* map = nullptr,
+           const std::optional<Lines>& lines = std::nullopt) {
     Level<T> level = unsmoothed(std::move(kind), std::move(operator_name), given, std::move(made));
     for (Vector<T>* vector : {&level.q, &level.d}) *vector = Vector<T>(level.a->size(), device_);
+    std::optional<Vector<T>> diagonal;
     if (hierarchy_.levels.empty() && finest_.diagonal) {
-      const Vector<T> diagonal = finest_.diagonal(*level.a);
-      level.inverse_diagonal = inverse_diagonal_of(*level.a, "multigrid", &diagonal);
-    } else {
-      level.inverse_diagonal = inverse_diagonal_of(*level.a, "multigrid");
+      diagonal = finest_.diagonal(*level.a);
+    } else if (lines) {
+      diagonal.emplace(level.a->size(), device_);
+      level.a->diagonal(*diagonal);
     }
-    const double of_blocks = vector_kernels_for(*level.a).ownership().sum(blocks.count());
-    if (of_blocks == 0) {
+    level.inverse_diagonal = inverse_diagonal_of(*level.a, "multigrid", diagonal ? &*diagonal : nullptr);
+    operators::InverseDiagonal whole;  // where blocks take the place of some of it
+    if (lines) {
+      whole = std::exchange(level.inverse_diagonal, zeros<float>(level.a->size()));
+      level.blocks = operators::make_tensor_solves<T>(
+          tensor_inverse(*lines->form, lines->box, lines->solved, ordering_of(*level.a), *diagonal), device_);
+      level.smooths_lines = true;
+    } else if (vector_kernels_for(*level.a).ownership().sum(blocks.count()) > 0) {
+      renumber(ordering_of(*level.a, map), blocks.unknowns);
+      whole = std::exchange(level.inverse_diagonal, without(level.inverse_diagonal, blocks.unknowns));
+      level.blocks = operators::make_local_solves<T>(std::move(blocks), device_);
+    }
+    if (level.blocks == nullptr) {
       level.largest = largest_eigenvalue(*level.a, level.inverse_diagonal, lanczos_steps);
     } else {
-      renumber(ordering_of(*level.a, map), blocks.unknowns);
-      const operators::InverseDiagonal all =
-          std::exchange(level.inverse_diagonal, without(level.inverse_diagonal, blocks.unknowns));
-      level.blocks = operators::make_local_solves<T>(std::move(blocks), device_);
       const BlockJacobi<T> block_jacobi(level);
-      level.largest = largest_eigenvalue(*level.a, all, lanczos_steps, &block_jacobi);
+      level.largest = largest_eigenvalue(*level.a, whole, lanczos_steps, &block_jacobi);
     }
     hierarchy_.levels.push_back(std::move(level));
+  }
+  template <class Number>
+  Vector<Number> zeros(std::int64_t size) const {
+    Vector<Number> vector(size, device_);
+    clear(vector);
+    return vector;
   }
   Level<T> unsmoothed(std::string kind, std::string operator_name, const Operator<T>* given,
                       std::unique_ptr<Operator<T>> made) const {

@@ -23,7 +23,8 @@ struct Level {
   const operators::Operator<T>* a;  ///< on the coarsest level A^-1; null where another process has the level
   std::unique_ptr<operators::Operator<T>> made;
   operators::InverseDiagonal inverse_diagonal;        ///< D^-1, 0 where a block is inverted
-  std::unique_ptr<operators::LocalSolves<T>> blocks;  ///< B, where cells are bad; null where none are
+  std::unique_ptr<operators::LocalSolves<T>> blocks;  ///< B, where cells are bad or a box is stretched; else null
+  bool smooths_lines = false;                         ///< B has the lines of a box, and all unknowns
   double largest = 1;                                 ///< eigenvalue of (D^-1 + B) A
   int smoothing = 0;                                  ///< degree of the smoother's polynomial
   int visits = 1;                                     ///< of the cycle, for each of the next finer level

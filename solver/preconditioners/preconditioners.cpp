@@ -14,6 +14,7 @@
 #include "solver/preconditioners/chebyshev.hpp"
 #include "solver/preconditioners/hypre_amg.hpp"
 #include "solver/preconditioners/multigrid.hpp"
+#include "solver/preconditioners/tensor.hpp"
 
 namespace femcg::solver {
 
@@ -77,9 +78,9 @@ std::unique_ptr<Preconditioner<T>> make_jacobi(const Operator<T>& a, const Optio
 }  // namespace
 
 std::span<const PreconditionerDescription> preconditioners() {
-  static const std::array<PreconditionerDescription, 6> rows{{
+  static const std::array<PreconditionerDescription, 7> rows{{
       {automatic_preconditioner,
-       "in a run multigrid, or jacobi for small problems; else jacobi",
+       "in a run multigrid, tensor on separable boxes, or jacobi for small problems; else jacobi",
        "",
        {},
        true,
@@ -101,9 +102,22 @@ std::span<const PreconditionerDescription> preconditioners() {
        "Saad 2003", chebyshev_options(), false, chebyshev_vectors + 1, true, make_chebyshev, make_chebyshev},  // and z
       {"multigrid", "a cycle over lower degrees, coarser boxes and aggregates",
        "Brandt 1977; Vanek, Mandel & Brezina 1996; Lottes 2023", multigrid_options(), false, 1, true, make_multigrid,
-       make_multigrid, 15, false, bytes_of_multigrid},
+       make_multigrid, 15, false, false, bytes_of_multigrid},
+      {"tensor",
+       "the inverse by eigenvectors of the lines of a box, exact where the problem is separable",
+       "Lynch, Rice & Thomas 1964",
+       {},
+       false,
+       1,
+       false,
+       make_tensor,
+       make_tensor,
+       2,
+       false,
+       true,
+       bytes_of_tensor},
       {"boomeramg", "a V-cycle of hypre's algebraic multigrid for the assembled matrix, a baseline; on the host",
-       "Henson & Yang 2002", boomeramg_options(), false, 1, true, make_boomeramg, make_boomeramg, 15, true,
+       "Henson & Yang 2002", boomeramg_options(), false, 1, true, make_boomeramg, make_boomeramg, 15, true, true,
        bytes_of_boomeramg},
   }};
   return rows;
@@ -119,20 +133,26 @@ namespace {
 
 /// The unknowns from which on making levels pays, the same on all processes. A GPU makes thousands of iterations while
 /// the host aggregates; cells in the plane need more iterations, and a box in space fewer.
-std::int64_t least_for_multigrid(const mesh::FunctionSpace* space, Device device) {
+std::int64_t least_for_multigrid(const operators::BilinearForm* form, Device device) {
   if (device == Device::host) return 20'000;
-  const bool is_box = space != nullptr && space->mesh().box && mesh::is_tensor(space->mesh().shape);
-  if (space == nullptr || (space->degree() == 1 && !is_box)) return 30'000'000;
-  if (space->mesh().dimension() == 2) return 2'000'000;
+  if (form == nullptr) return 30'000'000;
+  const mesh::FunctionSpace& space = *form->space;
+  const bool is_box = space.mesh().box && mesh::is_tensor(space.mesh().shape);
+  if (space.degree() == 1 && !is_box) return 30'000'000;
+  if (space.mesh().dimension() == 2) return 2'000'000;
   return is_box ? 10'000'000 : 4'000'000;
 }
+/// Likewise of eigenvectors, with which a box is solved at once; a GPU loads cuBLAS first.
+std::int64_t least_for_tensor(Device device) { return device == Device::host ? 4'000 : 2'000'000; }
 
 }  // namespace
 
-PreconditionerDecision decide_preconditioner(std::int64_t unknowns, const mesh::FunctionSpace* space, Device device,
-                                             std::string_view why_diagonal) {
-  const std::int64_t least = least_for_multigrid(space, device);
+PreconditionerDecision decide_preconditioner(std::int64_t unknowns, const operators::BilinearForm* form, Device device,
+                                             int processes, std::string_view why_diagonal) {
   if (!why_diagonal.empty()) return {"jacobi", fmt::format("jacobi, as {}", why_diagonal)};
+  if (processes == 1 && form != nullptr && unknowns >= least_for_tensor(device) && tensor_is_best(*form, device))
+    return {"tensor", "tensor, which solves the problem at once, as it is separable on a box"};
+  const std::int64_t least = least_for_multigrid(form, device);
   if (unknowns < least)
     return {"jacobi", fmt::format("jacobi, as below {} unknowns making levels takes longer than they save", least)};
   return {"multigrid", "multigrid, whose iterations do not grow with the number of unknowns"};
@@ -145,12 +165,12 @@ const PreconditionerDescription* find_preconditioner(std::string_view name) {
 }
 
 std::string why_not(const PreconditionerDescription& row, Device device, int processes) {
-  if (!row.by_hypre) return "";
-  if (!built_with_hypre())
+  if (row.by_hypre && !built_with_hypre())
     return fmt::format("this femcg was built without hypre, which has {}: use preconditioner multigrid", row.name);
-  if (device == Device::cuda)
+  if (row.by_hypre && device == Device::cuda)
     return fmt::format("{} works on the host: use device cpu, or preconditioner multigrid", row.name);
-  if (processes > 1) return fmt::format("{} works in one process: use preconditioner jacobi", row.name);
+  if (row.one_process && processes > 1)
+    return fmt::format("{} works in one process: use preconditioner multigrid", row.name);
   return "";
 }
 

@@ -34,8 +34,9 @@ struct PreconditionerDescription {
                                                   const PreconditionerInput<T>&);
   Make<double>* make_double;
   Make<float>* make_single;
-  double iterations = 0;  ///< of CG that are expected to a solution; 0: they grow with the problem
-  bool by_hypre = false;  ///< works in builds with hypre, on the host and in one process
+  double iterations = 0;     ///< of CG that are expected to a solution; 0: they grow with the problem
+  bool by_hypre = false;     ///< works in builds with hypre and on the host
+  bool one_process = false;  ///< works in one process only
   /// About how many bytes its levels take on a device beside CG's operator, of a form, or of a matrix of so many
   /// entries where the form is null; null where it has none.
   std::int64_t (*bytes_of_levels)(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device,
@@ -55,11 +56,11 @@ struct PreconditionerDecision {
   std::string why;  ///< one sentence
 };
 
-/// Multigrid, or Jacobi for a problem that is solved before a hierarchy of levels is made. Unknowns are those of all
-/// processes; `space`: null for a matrix. `why_diagonal`: why there is no other choice than a diagonal one; empty where
-/// there is.
-PreconditionerDecision decide_preconditioner(std::int64_t unknowns, const mesh::FunctionSpace* space,
-                                             operators::Device device, std::string_view why_diagonal);
+/// Multigrid, tensor for a separable problem on a box, or Jacobi for a problem that is solved before a hierarchy of
+/// levels is made. Unknowns are those of all processes; `form`: null for a matrix. `why_diagonal`: why there is no
+/// other choice than a diagonal one; empty where there is.
+PreconditionerDecision decide_preconditioner(std::int64_t unknowns, const operators::BilinearForm* form,
+                                             operators::Device device, int processes, std::string_view why_diagonal);
 
 /// The row of that name; null where there is none.
 const PreconditionerDescription* find_preconditioner(std::string_view name);

@@ -165,7 +165,7 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   const auto beside = [&] {
     if (writes) of_solutions->begin(problem.loads().size());
   };
-  const SolverChoice solver = with_preconditioner(resolved.solver, record.problem.unknowns, *problem.form().space,
+  const SolverChoice solver = with_preconditioner(resolved.solver, record.problem.unknowns, problem.form(),
                                                   record.device, context.processes.size(), record.why_preconditioner);
   record.preconditioner = solver.preconditioner;
   solved = solve({solver, resolved.mesh, resolved.distribution, initial, std::move(expected), beside}, kept, context,

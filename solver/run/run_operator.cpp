@@ -38,7 +38,7 @@ PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& p
           .available = operators::available_bytes};
 }
 
-SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, const mesh::FunctionSpace& space,
+SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, const operators::BilinearForm& form,
                                  Device device, int processes, std::string& why) {
   SolverChoice settled = solver;
   if (solver.preconditioner.name != automatic_preconditioner) {
@@ -47,7 +47,7 @@ SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknow
     return settled;
   }
   const PreconditionerDecision decision =
-      decide_preconditioner(unknowns, &space, device, why_diagonal(solver.method, solver.loop));
+      decide_preconditioner(unknowns, &form, device, processes, why_diagonal(solver.method, solver.loop));
   settled.preconditioner.name = decision.name;
   why = decision.why;
   return settled;

@@ -327,9 +327,8 @@ TEST_CASE("wrong types and values say what would be right") {
   CHECK(case_of("mesh: {box: {cells: [4, 4]}}\nsolver: {device: 'cuda:1'}\n").solver.device == "cuda:1");
   CHECK(case_of("mesh: {box: {cells: [4, 4]}}\nsolver: {device: cuda:12}\n").solver.device == "cuda:12");
   CHECK(problem("solver: {preconditioner: ilu}\n") ==
-        ":2:26: unknown preconditioner 'ilu'; known are auto, none, jacobi, chebyshev, multigrid or boomeramg (see "
-        "femcg list "
-        "preconditioners)");
+        ":2:26: unknown preconditioner 'ilu'; known are auto, none, jacobi, chebyshev, multigrid, tensor or boomeramg "
+        "(see femcg list preconditioners)");
   CHECK(problem("solver: {preconditioner: {name: chebyshev, degree: 17}}\n") ==
         ":2:44: option 'degree' of preconditioner 'chebyshev' must be 1 to 16, not '17'");
   CHECK(problem("solver: {preconditioner: {name: chebyshev, ratio: 1}}\n") ==

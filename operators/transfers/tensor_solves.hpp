@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "operators/transfers/local_solves.hpp"
+
+namespace femcg::operators {
+
+/// An axis of a lattice: the matrices K (stiffness) and M (mass) of its line in a basis S of the line's unknowns.
+/// Either all eigenvectors, with S'M S = I, or S = I, where the axis keeps the diagonals of K and M alone.
+struct TensorAxis {
+  std::int32_t size = 1;
+  std::vector<double> vectors;          ///< S, [size][size] by columns; empty: the identity
+  std::vector<double> stiffness, mass;  ///< [size]: the diagonals of S'K S and S'M S
+};
+
+/// A symmetric map B on the unknowns of a box, made of its lines (Lynch, Rice & Thomas 1964): with the Kronecker
+/// product S = S_z x S_y x S_x of three axes and E and R below,
+///
+///     B = R E S (K_x M_y M_z + M_x K_y M_z + M_x M_y K_z)^-1 S' E R'
+///
+/// with the diagonals K and M of the axes. It is the inverse of a separable operator where all axes have their
+/// eigenvectors, and block Jacobi along lines or in planes where some have them.
+struct TensorInverse {
+  std::array<TensorAxis, 3> axes;
+  Vector<std::int32_t> unknowns;  ///< R: the place in r of each point of the lattice, x fastest; -1: none. On the host
+  Vector<float> scale;            ///< E, of each point; empty: 1
+  double least = 0;               ///< bound from below of the sum that is inverted, which vanishes for constants
+  bool drops_constants = false;   ///< the sum's pseudo-inverse is taken: 0 for constants
+
+  std::int64_t points() const { return unknowns.size(); }
+};
+
+/// B on one device. It has work vectors of its own: not for two threads at once.
+template <std::floating_point T>
+class TensorSolves : public LocalSolves<T> {
+ public:
+  /// z = B r.
+  virtual void apply(const Vector<T>& r, Vector<T>& z) const = 0;
+};
+
+template <std::floating_point T>
+std::unique_ptr<TensorSolves<T>> make_tensor_solves(TensorInverse of, Device device);
+template <std::floating_point T>
+std::unique_ptr<TensorSolves<T>> make_cuda_tensor_solves(const TensorInverse& of);
+
+}  // namespace femcg::operators

@@ -1,0 +1,345 @@
+#include "solver/preconditioners/tensor.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "mesh/element/lagrange_basis.hpp"
+#include "mesh/grid_indexing.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
+
+namespace femcg::solver {
+
+using operators::BilinearForm;
+using operators::Device;
+using operators::Operator;
+using operators::Options;
+using operators::TensorAxis;
+using operators::TensorInverse;
+using operators::Vector;
+
+namespace {
+
+/// The points of a box's lattice: those of the lines, constrained ones too.
+class BoxLattice {
+ public:
+  explicit BoxLattice(const BilinearForm& form)
+      : form_(form),
+        lattice_(form.space->basis().lattice()),
+        dimension_(form.space->mesh().dimension()),
+        cells_(form.space->mesh().box->cells()) {
+    const int p = form.space->degree();
+    nodes_.resize(static_cast<std::size_t>((p + 1) * (p + 1) * (p + 1)));
+    for (int node = 0; node < lattice_.size(); ++node) {
+      const std::array<int, 3>& at = lattice_.index(node);
+      nodes_[at[0] + (p + 1) * (at[1] + (p + 1) * at[2])] = node;
+    }
+  }
+
+  int dimension() const { return dimension_; }
+  const mesh::GridIndex& cells() const { return cells_; }
+  int points(int axis) const { return axis < dimension_ ? form_.space->degree() * cells_[axis] + 1 : 1; }
+  /// The unknown at a point, below 0 where it is constrained.
+  std::int32_t unknown(const std::array<int, 3>& at) const {
+    const int p = form_.space->degree();
+    std::array<int, 3> cell{}, in{};
+    for (int axis = 0; axis < dimension_; ++axis) {
+      cell[axis] = std::min(at[axis] / p, cells_[axis] - 1);
+      in[axis] = at[axis] - p * cell[axis];
+    }
+    return form_.unknown_of_dof[form_.space->dof(cell[0] + cells_[0] * (cell[1] + cells_[1] * cell[2]),
+                                                 nodes_[in[0] + (p + 1) * (in[1] + (p + 1) * in[2])])];
+  }
+  /// Whether all points of a side are constrained.
+  bool is_fixed(int axis, int end) const {
+    std::array<int, 3> first{}, last{points(0), points(1), points(2)};
+    (end == 0 ? last[axis] : first[axis]) = end == 0 ? 1 : last[axis] - 1;
+    for (int k = first[2]; k < last[2]; ++k)
+      for (int j = first[1]; j < last[1]; ++j)
+        for (int i = first[0]; i < last[0]; ++i)
+          if (unknown({i, j, k}) >= 0) return false;
+    return true;
+  }
+
+ private:
+  const BilinearForm& form_;
+  const mesh::Lattice& lattice_;
+  int dimension_;
+  mesh::GridIndex cells_;
+  std::vector<int> nodes_;  ///< of a cell, x fastest
+};
+
+/// Sets the widths of the lines' cells; whether all vertices are on the lines.
+bool set_widths(const mesh::Mesh& mesh, std::array<BoxLine, 3>& lines) {
+  constexpr double rounding = 1e-12;
+  const mesh::BoxNodes& box = *mesh.box;
+  const int d = mesh.dimension();
+  std::array<std::vector<double>, 3> places, counts;
+  for (int axis = 0; axis < d; ++axis) {
+    places[axis].assign(static_cast<std::size_t>(box.cells()[axis]) + 1, 0.0);
+    counts[axis] = places[axis];
+  }
+  const auto for_vertices = [&](const auto& work) {
+    mesh::GridIndex at{};
+    for (at[2] = 0; at[2] <= (d == 3 ? box.cells()[2] : 0); ++at[2])
+      for (at[1] = 0; at[1] <= box.cells()[1]; ++at[1])
+        for (at[0] = 0; at[0] <= box.cells()[0]; ++at[0]) work(at, mesh.point(box.node(at)));
+  };
+  if (mesh.is_uniform_box()) {
+    for (int axis = 0; axis < d; ++axis) {
+      mesh::GridIndex next{};
+      next[axis] = 1;
+      lines[axis].widths.assign(static_cast<std::size_t>(box.cells()[axis]),
+                                mesh.point(box.node(next))[axis] - mesh.point(0)[axis]);
+    }
+    return true;
+  }
+  for_vertices([&](const mesh::GridIndex& at, const std::array<double, 3>& point) {
+    for (int axis = 0; axis < d; ++axis) {
+      places[axis][at[axis]] += point[axis];
+      ++counts[axis][at[axis]];
+    }
+  });
+  double most = 0, size = 0;
+  for (int axis = 0; axis < d; ++axis) {
+    for (std::size_t i = 0; i < places[axis].size(); ++i) places[axis][i] /= counts[axis][i];
+    for (std::size_t i = 1; i < places[axis].size(); ++i)
+      lines[axis].widths.push_back(places[axis][i] - places[axis][i - 1]);
+    size = std::max(size, std::abs(places[axis].back() - places[axis].front()));
+  }
+  for_vertices([&](const mesh::GridIndex& at, const std::array<double, 3>& point) {
+    for (int axis = 0; axis < d; ++axis) most = std::max(most, std::abs(point[axis] - places[axis][at[axis]]));
+  });
+  return most <= rounding * size;
+}
+
+/// The diffusion where it is one number in all cells, else 0.
+double one_diffusion(const BilinearForm& form) {
+  if (!form.constant_diffusion || form.cells() == 0) return 0;
+  const std::optional<double> first = form.constant_diffusion(0);
+  std::atomic<bool> differs = !first;
+  operators::for_each_row(form.cells(), [&](std::int64_t cell) {
+    if (form.constant_diffusion(static_cast<std::int32_t>(cell)) != first)
+      differs.store(true, std::memory_order_relaxed);
+  });
+  return differs ? 0 : *first;
+}
+
+/// Sets the mean transfer of each side; whether each is one number on the whole side, and no facet is within the box.
+bool set_transfer(const BilinearForm& form, const mesh::GridIndex& cells, std::array<BoxLine, 3>& lines) {
+  const mesh::GridIndexing places(cells[0], cells[1]);
+  std::array<double, 6> sum{}, least{}, most{};
+  std::array<std::int64_t, 6> facets{};
+  least.fill(std::numeric_limits<double>::infinity());
+  bool is_one = true;
+  for (const operators::RobinFacet& facet : form.robin) {
+    const int side = facet.facet, axis = side / 2, at = places(facet.cell)[axis];
+    if (at != (side % 2 == 0 ? 0 : cells[axis] - 1)) {
+      is_one = false;
+      continue;
+    }
+    ++facets[side];
+    for (const double value : facet.transfer) {
+      sum[side] += value / static_cast<double>(facet.transfer.size());
+      least[side] = std::min(least[side], value);
+      most[side] = std::max(most[side], value);
+    }
+  }
+  for (int side = 0; side < 6; ++side) {
+    if (facets[side] == 0) continue;
+    const int axis = side / 2;
+    const std::int64_t of_side = form.cells() / cells[axis];
+    is_one = is_one && facets[side] == of_side && least[side] == most[side];
+    lines[axis].transfer[side % 2] = sum[side] / static_cast<double>(of_side);
+  }
+  return is_one;
+}
+
+/// Brings transfer coefficients within what eigenvectors in double precision can tell beside the diffusion; whether all
+/// were.
+bool limit_transfer(BoxLine& line) {
+  constexpr double most_apart = 1e4;
+  double length = 0;
+  for (const double width : line.widths) length += width;
+  bool are_within = true;
+  for (std::size_t end = 0; end < 2; ++end) {
+    if (line.is_fixed[end]) line.transfer[end] = 0;
+    if (line.transfer[end] == 0) continue;
+    const double of_end = line.diffusion / (end == 0 ? line.widths.front() : line.widths.back());
+    const double limited = std::clamp(line.transfer[end], line.diffusion / length / most_apart, of_end * most_apart);
+    are_within = are_within && limited == line.transfer[end];
+    line.transfer[end] = limited;
+  }
+  return are_within;
+}
+
+/// What keeps sum_axes K from being 0 for constants: half of its least value beside that.
+double least_of(const std::array<TensorAxis, 3>& axes) {
+  constexpr double rounding = 1e-12;
+  double second = std::numeric_limits<double>::infinity();
+  for (const TensorAxis& axis : axes) {
+    if (axis.size == 1 && axis.stiffness[0] == 0) continue;
+    const auto [least, most] = std::ranges::minmax(axis.stiffness);
+    if (axis.vectors.empty() || least > rounding * most) return 0;
+    for (const double value : axis.stiffness)
+      if (value > rounding * most) second = std::min(second, value);
+  }
+  return second / 2;
+}
+
+}  // namespace
+
+std::optional<SeparableBox> separable_box(const BilinearForm& form) {
+  const mesh::Mesh& mesh = form.space->mesh();
+  if (!mesh.box || !mesh::is_tensor(mesh.shape) || mesh.order != 1 || form.space->grid() == nullptr ||
+      mesh.box->empty() || mesh.box->begin() != mesh::GridIndex{} || mesh.box->cells() != mesh.box->of_box())
+    return std::nullopt;
+  SeparableBox result;
+  const BoxLattice lattice(form);
+  std::int64_t unknowns = 1;
+  const bool is_on_lines = set_widths(mesh, result.lines);
+  const double diffusion = one_diffusion(form);
+  for (int axis = 0; axis < mesh.dimension(); ++axis) {
+    BoxLine& line = result.lines[axis];
+    line.degree = form.space->degree();
+    line.quadrature = form.quadrature;
+    if (diffusion > 0) line.diffusion = diffusion;
+    for (int end = 0; end < 2; ++end) line.is_fixed[end] = lattice.is_fixed(axis, end);
+    unknowns *= std::max(0, line.unknowns());
+  }
+  const bool has_one_transfer = set_transfer(form, lattice.cells(), result.lines);
+  bool has_usual_transfer = true;
+  for (int axis = 0; axis < mesh.dimension(); ++axis)
+    has_usual_transfer = limit_transfer(result.lines[axis]) && has_usual_transfer;
+  result.why_not_equal = !is_on_lines                ? "vertices are not on straight lines"
+                         : !(diffusion > 0)          ? "the diffusion varies"
+                         : !has_one_transfer         ? "a side has several transfer coefficients"
+                         : !has_usual_transfer       ? "a transfer coefficient is too small or great"
+                         : unknowns != form.unknowns ? "a side is constrained in part"
+                                                     : "";
+  return result;
+}
+
+template <std::floating_point T>
+TensorInverse tensor_inverse(const BilinearForm& form, const SeparableBox& box, const std::array<bool, 3>& solved,
+                             const operators::LevelOrdering& ordering, const Vector<T>& diagonal) {
+  const BoxLattice lattice(form);
+  const int d = lattice.dimension();
+  TensorInverse result;
+  std::array<TensorAxis, 3> diagonals;
+  std::array<int, 3> first{};
+  for (int axis = 0; axis < 3; ++axis) {
+    if (axis < d) {
+      diagonals[axis] = diagonals_of(box.lines[axis]);
+      first[axis] = box.lines[axis].first();
+    } else {
+      diagonals[axis] = {1, {}, {0.0}, {1.0}};
+    }
+    result.axes[axis] = axis < d && solved[axis] ? eigenvectors_of(box.lines[axis]) : diagonals[axis];
+  }
+  result.least = least_of(result.axes);
+
+  const auto& [x, y, z] = diagonals;
+  result.unknowns = Vector<std::int32_t>(std::int64_t{x.size} * y.size * z.size);
+  operators::for_each_row(std::int64_t{y.size} * z.size, [&](std::int64_t line) {
+    const auto j = static_cast<int>(line % y.size), k = static_cast<int>(line / y.size);
+    for (int i = 0; i < x.size; ++i)
+      result.unknowns[line * x.size + i] = lattice.unknown({first[0] + i, first[1] + j, first[2] + k});
+  });
+  renumber(ordering, result.unknowns.span());
+  result.drops_constants = box.why_not_equal.empty();
+  if (box.why_not_equal.empty()) return result;
+
+  const Vector<T> of_form = operators::copied(diagonal, Device::host);
+  result.scale = Vector<float>(result.unknowns.size());
+  operators::for_each_row(std::int64_t{y.size} * z.size, [&](std::int64_t line) {
+    const std::int64_t j = line % y.size, k = line / y.size;
+    for (std::int64_t i = 0; i < x.size; ++i) {
+      const std::int32_t unknown = result.unknowns[line * x.size + i];
+      const double of_box = x.stiffness[i] * y.mass[j] * z.mass[k] +
+                            x.mass[i] * (y.stiffness[j] * z.mass[k] + y.mass[j] * z.stiffness[k]);
+      result.scale[line * x.size + i] =
+          unknown < 0 ? 0.0F : static_cast<float>(std::sqrt(of_box / static_cast<double>(of_form[unknown])));
+    }
+  });
+  return result;
+}
+
+namespace {
+
+template <std::floating_point T>
+class Tensor final : public Preconditioner<T> {
+ public:
+  Tensor(const Operator<T>& a, const BilinearForm& form, const SeparableBox& box, const Vector<T>& diagonal)
+      : Preconditioner<T>(a.size(), a.device()),
+        why_not_equal_(box.why_not_equal),
+        solves_(operators::make_tensor_solves<T>(
+            tensor_inverse(form, box, {true, true, true}, {&a.ordering()}, diagonal), a.device())),
+        dimension_(form.space->mesh().dimension()) {}
+
+  bool is_inverse() const override { return why_not_equal_.empty(); }
+  /// Each axis reads and writes all points twice; so do the gather, the division and the scatter once.
+  PreconditionerCost cost() const override { return {0, 4 * dimension_ + 6, 0}; }
+  std::map<std::string, std::string> chosen() const override {
+    if (why_not_equal_.empty()) return {{"separable", "yes"}};
+    return {{"separable", "no, as " + why_not_equal_}};
+  }
+
+ private:
+  void solve(const Vector<T>& r, Vector<T>& z) const override { solves_->apply(r, z); }
+
+  std::string why_not_equal_;
+  std::unique_ptr<operators::TensorSolves<T>> solves_;
+  int dimension_;
+};
+
+}  // namespace
+
+template <std::floating_point T>
+std::unique_ptr<Preconditioner<T>> make_tensor(const Operator<T>& a, const Options&,
+                                               const PreconditionerInput<T>& input) {
+  const std::optional<SeparableBox> box =
+      input.form != nullptr && input.of.alone() ? separable_box(*input.form) : std::nullopt;
+  if (!box)
+    throw std::invalid_argument(
+        "preconditioner tensor is for boxes of quadrilaterals or hexahedra: use preconditioner multigrid");
+  Vector<T> diagonal;
+  if (!box->why_not_equal.empty() && input.diagonal == nullptr) {
+    diagonal = Vector<T>(a.size(), a.device());
+    a.diagonal(diagonal);
+  }
+  return std::make_unique<Tensor<T>>(a, *input.form, *box, input.diagonal != nullptr ? *input.diagonal : diagonal);
+}
+
+std::int64_t bytes_of_tensor(const BilinearForm* form, std::int64_t, Device, std::string_view) {
+  if (form == nullptr) return 0;
+  return form->unknowns * std::int64_t{2 * sizeof(double) + sizeof(std::int32_t)};
+}
+
+bool tensor_is_best(const BilinearForm& form, Device device) {
+  constexpr int most_dense = 400;  // unknowns of a line whose eigenvectors are not waves
+  const std::optional<SeparableBox> box = separable_box(form);
+  if (!box || !box->why_not_equal.empty()) return false;
+  const int most_points = device == Device::host ? 2'000 : 16'000;
+  int points = 0;
+  for (int axis = 0; axis < form.space->mesh().dimension(); ++axis) {
+    const BoxLine& line = box->lines[axis];
+    if (!line.is_equal() && line.unknowns() > most_dense) return false;
+    points += line.unknowns();
+  }
+  return points <= most_points;
+}
+
+template TensorInverse tensor_inverse(const BilinearForm&, const SeparableBox&, const std::array<bool, 3>&,
+                                      const operators::LevelOrdering&, const Vector<double>&);
+template TensorInverse tensor_inverse(const BilinearForm&, const SeparableBox&, const std::array<bool, 3>&,
+                                      const operators::LevelOrdering&, const Vector<float>&);
+template std::unique_ptr<Preconditioner<double>> make_tensor(const Operator<double>&, const Options&,
+                                                             const PreconditionerInput<double>&);
+template std::unique_ptr<Preconditioner<float>> make_tensor(const Operator<float>&, const Options&,
+                                                            const PreconditionerInput<float>&);
+
+}  // namespace femcg::solver

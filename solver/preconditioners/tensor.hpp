@@ -1,0 +1,47 @@
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+
+#include "operators/transfers/level_ordering.hpp"
+#include "solver/preconditioners/box_line.hpp"
+#include "solver/preconditioners/preconditioners.hpp"
+
+namespace femcg::solver {
+
+/// The separable problem on a box that is nearest to a form: with the lines' stiffness K and mass M,
+///
+///     K_x M_y M_z + M_x K_y M_z + M_x M_y K_z
+///
+/// Lines have the mean places of the vertices across them, ends are fixed where a whole side is, and a side has its
+/// mean transfer, within 1e-4 of the diffusion over the line's length and 1e4 times that over a cell's width.
+struct SeparableBox {
+  std::array<BoxLine, 3> lines;  ///< along z in the plane a point
+  std::string why_not_equal;     ///< the form is this one where empty; else what differs, in a few words
+};
+
+/// Nothing where the form is on no box of quadrilaterals or hexahedra.
+std::optional<SeparableBox> separable_box(const operators::BilinearForm& form);
+
+/// The inverse along the axes that are `solved` and the diagonal along the others. Where the form differs from the box,
+/// both sides are scaled by the root of the box's diagonal over `diagonal`, that of the form's operator.
+template <std::floating_point T>
+operators::TensorInverse tensor_inverse(const operators::BilinearForm& form, const SeparableBox& box,
+                                        const std::array<bool, 3>& solved, const operators::LevelOrdering& ordering,
+                                        const operators::Vector<T>& diagonal);
+
+/// M^-1 = tensor_inverse along all axes: A^-1 itself where the form is separable. An application takes 4 operations an
+/// unknown for each unknown of the three lines.
+template <std::floating_point T>
+std::unique_ptr<Preconditioner<T>> make_tensor(const operators::Operator<T>& a, const operators::Options& given,
+                                               const PreconditionerInput<T>& input);
+
+/// PreconditionerDescription::bytes_of_levels.
+std::int64_t bytes_of_tensor(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device,
+                             std::string_view of_cg);
+
+/// Whether the form is separable, and its eigenvectors and an application take less time than multigrid does.
+bool tensor_is_best(const operators::BilinearForm& form, operators::Device device);
+
+}  // namespace femcg::solver
