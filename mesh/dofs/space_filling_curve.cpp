@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
-#include <compare>
 #include <cstddef>
 #include <limits>
 #include <utility>
 
 #include "mesh/base/pages.hpp"
+#include "mesh/base/sorting.hpp"
 #include "mesh/element/reference_cell.hpp"
 #include "mesh/geometry.hpp"
 
@@ -61,60 +60,6 @@ std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
   return index;
 }
 
-/// Where a cell is on the curve. Without a value until it gets one, unlike std::pair.
-struct Key {
-  std::uint64_t place;
-  std::int32_t cell;
-  friend auto operator<=>(const Key&, const Key&) = default;
-};
-
-/// Sorts by parts between splitters, which a sample of the keys tells (Frazer & McKellar 1970).
-Array<Key> sorted_in_parallel(const Array<Key>& keys) {
-  constexpr std::size_t parts_of_thread = 8, sample_of_part = 32;
-  const std::size_t threads = static_cast<std::size_t>(omp_get_max_threads()), parts = threads * parts_of_thread;
-  std::vector<std::uint64_t> sample;
-  for (std::size_t k = 0; k < parts * sample_of_part && !keys.empty(); ++k)
-    sample.push_back(keys[keys.size() * k / (parts * sample_of_part)].place);
-  std::ranges::sort(sample);
-  // The number of splitters that are no greater, found without a branch; behind them stand some that none reaches.
-  std::vector<std::uint64_t> splitters(std::bit_ceil(parts), std::numeric_limits<std::uint64_t>::max());
-  for (std::size_t part = 1; part < parts && !sample.empty(); ++part)
-    splitters[part - 1] = sample[part * sample_of_part];
-  const auto part_of = [&](const Key& key) {
-    std::size_t part = 0;
-    for (std::size_t step = splitters.size() / 2; step > 0; step /= 2)
-      part += splitters[part + step - 1] <= key.place ? step : 0;
-    return part;
-  };
-  const auto share = [&](std::size_t thread) { return keys.size() * thread / threads; };
-  // How many keys of each part a thread has, and then where its next one goes: part by part, and in a part thread by
-  // thread.
-  std::vector<std::size_t> next(threads * parts);
-  Array<std::uint32_t> part_of_key = unset<std::uint32_t>(keys.size());
-#pragma omp parallel for schedule(static)
-  for (std::size_t thread = 0; thread < threads; ++thread)
-    for (std::size_t k = share(thread); k < share(thread + 1); ++k) {
-      part_of_key[k] = static_cast<std::uint32_t>(part_of(keys[k]));
-      ++next[thread * parts + part_of_key[k]];
-    }
-  std::vector<std::size_t> first_of_part{0};
-  for (std::size_t part = 0; part < parts; ++part) {
-    std::size_t end = first_of_part.back();
-    for (std::size_t thread = 0; thread < threads; ++thread) end += std::exchange(next[thread * parts + part], end);
-    first_of_part.push_back(end);
-  }
-  Array<Key> sorted = unset<Key>(keys.size());
-#pragma omp parallel for schedule(static)
-  for (std::size_t thread = 0; thread < threads; ++thread)
-    for (std::size_t k = share(thread); k < share(thread + 1); ++k)
-      sorted[next[thread * parts + part_of_key[k]]++] = keys[k];
-#pragma omp parallel for schedule(dynamic)
-  for (std::size_t part = 0; part < parts; ++part)
-    std::sort(sorted.begin() + static_cast<std::ptrdiff_t>(first_of_part[part]),
-              sorted.begin() + static_cast<std::ptrdiff_t>(first_of_part[part + 1]));
-  return sorted;
-}
-
 }  // namespace
 
 std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
@@ -122,7 +67,7 @@ std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
   const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
   const Extent extent = extent_of(mesh);
   const double largest = extent.largest();
-  Array<Key> keys = unset<Key>(mesh.cell_count());
+  Array<NumberedKey> keys = unset<NumberedKey>(mesh.cell_count());
   const double share = 1.0 / static_cast<double>(vertices.size());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
@@ -136,10 +81,10 @@ std::vector<std::int32_t> cells_along_curve(const Mesh& mesh) {
       position[i] = static_cast<std::uint32_t>((centre[i] - extent.low[i]) / largest * ((1U << curve_bits) - 1));
     keys[cell] = {hilbert_index(position, d), cell};
   }
-  keys = sorted_in_parallel(keys);
+  keys = sorted_in_parallel(std::move(keys));
   std::vector<std::int32_t> order = filled<std::int32_t>(keys.size());
 #pragma omp parallel for schedule(static)
-  for (std::int32_t i = 0; i < mesh.cell_count(); ++i) order[i] = keys[i].cell;
+  for (std::int32_t i = 0; i < mesh.cell_count(); ++i) order[i] = keys[i].number;
   return order;
 }
 

@@ -108,10 +108,13 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, c
   form.diffusion = fine.diffusion;
   form.constant_diffusion = fine.constant_diffusion;
   form.diffusion_by_region = fine.diffusion_by_region;
-  if (!fine.robin.empty()) {
+  form.robin.resize(fine.robin.size());
+#pragma omp parallel
+  {
     operators::FacetEvaluator before(of_fine, fine.quadrature), now(space, form.quadrature);
-    for (const RobinFacet& facet : fine.robin)
-      form.robin.push_back(form.quadrature == fine.quadrature ? facet : at_other_points(facet, before, now));
+#pragma omp for schedule(static)
+    for (std::size_t i = 0; i < fine.robin.size(); ++i)
+      form.robin[i] = form.quadrature == fine.quadrature ? fine.robin[i] : at_other_points(fine.robin[i], before, now);
   }
 
   const std::vector<int> fine_entities = sub_entities(of_fine.basis().lattice()),

@@ -3,11 +3,12 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
+#include <utility>
 
 #include "mesh/base/counting.hpp"
 #include "mesh/base/pages.hpp"
+#include "mesh/base/sorting.hpp"
 #include "operators/forms/element_matrices.hpp"
 
 namespace femcg::operators {
@@ -38,14 +39,18 @@ std::vector<std::vector<int>> alike_nodes(const BilinearForm& form, const Eigen:
 
 /// The facets by the least of their positions, so that neighbours in the list share unknowns.
 std::vector<std::int32_t> in_order_of_positions(const BilinearForm& form, std::span<const std::int32_t> position) {
-  std::vector<std::int32_t> least(form.robin.size(), std::numeric_limits<std::int32_t>::max()), order(least.size());
+  mesh::Array<mesh::NumberedKey> keys = mesh::unset<mesh::NumberedKey>(form.robin.size());
 #pragma omp parallel for schedule(static)
-  for (std::size_t f = 0; f < least.size(); ++f)
+  for (std::size_t f = 0; f < keys.size(); ++f) {
+    std::int32_t least = std::numeric_limits<std::int32_t>::max();
     for (const int node : form.space->facet_nodes(form.robin[f].facet))
       if (const std::int32_t unknown = form.unknown(form.robin[f].cell, node); unknown >= 0)
-        least[f] = std::min(least[f], position[unknown]);
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::int32_t f) { return least[f]; });
+        least = std::min(least, position[unknown]);
+    keys[f] = {static_cast<std::uint64_t>(least), static_cast<std::int32_t>(f)};
+  }
+  keys = mesh::sorted_in_parallel(std::move(keys));
+  std::vector<std::int32_t> order(keys.size());
+  std::ranges::transform(keys, order.begin(), &mesh::NumberedKey::number);
   return order;
 }
 
