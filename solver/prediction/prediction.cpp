@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 
+#include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/cellwise/cell_loops/fused_cg.hpp"
@@ -148,6 +150,22 @@ double iterations_of_all(const PredictionInput& of, CgMethod together) {
   return takes_several(together) ? of.iterations : of.iterations * systems;
 }
 
+/// Of the least vertex, edge, face or cell that has two nodes of a lattice.
+int dimension_of_pair(const mesh::Lattice& lattice, int a, int b) {
+  const std::array<int, 3>&x = lattice.index(a), &y = lattice.index(b);
+  const int p = lattice.degree(), d = mesh::dimension(lattice.shape());
+  int sides = 0;  // that have both
+  std::array<int, 2> sum{};
+  for (int axis = 0; axis < d; ++axis) {
+    sum[0] += x[axis];
+    sum[1] += y[axis];
+    if (x[axis] == 0 && y[axis] == 0) ++sides;
+    if (mesh::is_tensor(lattice.shape()) && x[axis] == p && y[axis] == p) ++sides;
+  }
+  if (!mesh::is_tensor(lattice.shape()) && sum[0] == p && sum[1] == p) ++sides;
+  return d - sides;
+}
+
 std::string why_no_memory(const PredictionInput& of, const MemoryEstimate& need) {
   const auto lacks = [&](Device device, std::int64_t bytes) { return bytes > 0 && bytes > of.available(device); };
   for (const auto& [device, bytes] : {std::pair{Device::host, need.host_bytes - need.slack_host_bytes},
@@ -171,17 +189,34 @@ std::string with_options(const OperatorChoice& op) {
   return op.options.empty() ? op.name : fmt::format("{}, {}", op.name, listed(op.options));
 }
 
+double expected_entries(const BilinearForm& form) {
+  // Pairs of a cell's nodes by the least vertex, edge, face or cell that has both: shared by as many cells as that is.
+  const mesh::Mesh& mesh = form.space->mesh();
+  const mesh::Lattice& lattice = form.space->basis().lattice();
+  const int d = mesh.dimension();
+  std::array<double, 4> pairs{};  // by the dimension of that entity
+  for (int a = 0; a < lattice.size(); ++a)
+    for (int b = 0; b < a; ++b) ++pairs[static_cast<std::size_t>(dimension_of_pair(lattice, a, b))];
+  // Most facets have two cells; edges of tetrahedra have about 5.1, those of hexahedra 4.
+  const std::array<double, 4> cells_of = d == 2                        ? std::array{1.0, 2.0, 1.0, 1.0}
+                                         : mesh::is_tensor(mesh.shape) ? std::array{1.0, 4.0, 2.0, 1.0}
+                                                                       : std::array{1.0, 5.1, 2.0, 1.0};
+  double entries = form.unknowns;
+  for (std::size_t k = 1; k <= static_cast<std::size_t>(d); ++k) entries += 2 * form.cells() * pairs[k] / cells_of[k];
+  return entries;
+}
+
 bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<Prediction>& without,
                   const Rates& rates) {
   double best = std::numeric_limits<double>::infinity();
   for (const Prediction& each : without)
     if (each.possible()) best = std::min(best, each.seconds());
-  // Every unknown couples with the dofs of one cell at least; no reader is faster than twice the copies.
-  const double least_bytes = static_cast<double>(of.form->unknowns) * of.form->dofs_per_cell() * word_bytes;
-  const double reading = 2 * std::max(rates.copy_bandwidth, rates.reading(least_bytes));
+  // Columns take no less than two bytes; no reader is faster than the copies.
+  const double least_bytes = expected_entries(*of.form) * (word_bytes + 2);
+  const double reading = std::max(rates.copy_bandwidth, rates.reading(least_bytes));
   const double least = seconds_of_assembly(Needs::matrix, *of.form, rates.threads) +
                        static_cast<double>(of.systems) * of.iterations * least_bytes / reading;
-  constexpr double doubt = 2;  // of the seconds of assembling
+  constexpr double doubt = 1.2;  // of the seconds of assembling; counting the rows takes part of them for nothing
   return least < doubt * best;
 }
 

@@ -57,6 +57,9 @@ std::vector<OperatorChoice> all_operators_of(operators::Device device);
 /// An operator with its options, as "csr, coop 16".
 std::string with_options(const OperatorChoice& op);
 
+/// Entries of the matrix of a form, from its cells and degree alone: a little more than it has near the boundary.
+double expected_entries(const operators::BilinearForm& form);
+
 /// True if a matrix may pay: assembling it and reading it in every iteration takes no longer than the best operator
 /// without a matrix may.
 bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<Prediction>& without,

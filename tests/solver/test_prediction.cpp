@@ -212,6 +212,19 @@ TEST_CASE("where memory is too small for a matrix, auto takes what needs none, a
   CHECK_THROWS_AS(decide(none), InputError);
 }
 
+TEST_CASE("a matrix has about as many entries as its cells tell") {
+  for (const CellShape shape :
+       {CellShape::triangle, CellShape::quadrilateral, CellShape::tetrahedron, CellShape::hexahedron})
+    for (int degree = 1; degree <= 4; ++degree) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(degree);
+      const auto small = tests::make_form(shape, degree, {12, 12, mesh::dimension(shape) == 3 ? 6 : 1});
+      const auto entries = static_cast<double>(operators::sparsity_pattern(small.form).nonzeros());
+      CHECK(expected_entries(small.form) < 1.3 * entries);
+      CHECK(expected_entries(small.form) > 0.9 * entries);
+    }
+}
+
 TEST_CASE("a matrix is not even counted where that alone takes longer than the answer") {
   const auto small = tests::make_form(CellShape::hexahedron, 4, {4, 4, 4});
   PredictionInput few = prediction_input(&small.form);
