@@ -228,6 +228,7 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
   const std::int64_t longest = offsets != nullptr ? operators::longest_row(*offsets) : 0;
   std::optional<Locality> of_rows, of_cells;
   std::optional<bool> windows_fit;
+  std::optional<std::int64_t> levels;
   std::vector<Prediction> all;
   for (const OperatorChoice& op : operators) {
     const OperatorDescription& row = *operators::find_operator(op.name);
@@ -235,7 +236,11 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
     Prediction& made = all.emplace_back();
     made.op = op;
     made.needs = row.needs_on(of.device);
-    const MemoryUser user{&row, &op.options, of.device, of.preconditioner, of.method, of.loop, of.systems};
+    MemoryUser user{&row, &op.options, of.device, of.preconditioner, of.method, of.loop, of.systems};
+    if (of.form != nullptr && row.name != "matrix-free" && of.preconditioner->bytes_of_levels != nullptr) {
+      if (!levels) levels = of.preconditioner->bytes_of_levels(of.form, 0, of.device, row.name);
+      user.levels = levels;  // the same beside all of these
+    }
     MemoryEstimate need;
     try {
       check_options(row, op.options);

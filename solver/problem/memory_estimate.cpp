@@ -133,7 +133,8 @@ void add_operator(MemoryEstimate& need, const MemoryUser& user, operators::Exten
   const std::int64_t unknowns = of.form != nullptr ? of.form->unknowns : of.matrix->rows;
   const VectorBytes vectors = bytes_of_vectors<T>(user, unknowns, of.form);
   const std::int64_t levels =
-      user.preconditioner->bytes_of_levels != nullptr
+      user.levels ? *user.levels
+      : user.preconditioner->bytes_of_levels != nullptr
           ? user.preconditioner->bytes_of_levels(of.form, of.matrix != nullptr ? of.matrix->nonzeros() : 0, user.device,
                                                  user.row->name)
           : 0;

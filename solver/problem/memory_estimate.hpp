@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,9 +40,10 @@ struct MemoryUser {
   const PreconditionerDescription* preconditioner;
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
-  std::int64_t systems = 1;         ///< right-hand sides that there are
-  std::int64_t also_on_device = 0;  ///< bytes that the caller has there meanwhile
-  std::int64_t least_reserved = 0;  ///< of the device, for others with the same operator
+  std::int64_t systems = 1;              ///< right-hand sides that there are
+  std::int64_t also_on_device = 0;       ///< bytes that the caller has there meanwhile
+  std::int64_t least_reserved = 0;       ///< of the device, for others with the same operator
+  std::optional<std::int64_t> levels{};  ///< PreconditionerDescription::bytes_of_levels, where it is known
 
   /// The CG that takes all of them at once; automatic where they are solved one after the other. Block CG takes fewer
   /// iterations the more systems there are. On the host it is faster whatever the operator is; on a GPU its small
