@@ -287,6 +287,9 @@ class Tensor final : public Preconditioner<T> {
     if (why_not_equal_.empty()) return {{"separable", "yes"}};
     return {{"separable", "no, as " + why_not_equal_}};
   }
+  std::vector<LevelSummary> levels() const override {
+    return {{"eigenvectors of lines", "dense", this->size(), solves_->stored_bytes()}};
+  }
 
  private:
   void solve(const Vector<T>& r, Vector<T>& z) const override { solves_->apply(r, z); }
@@ -314,9 +317,15 @@ std::unique_ptr<Preconditioner<T>> make_tensor(const Operator<T>& a, const Optio
   return std::make_unique<Tensor<T>>(a, *input.form, *box, input.diagonal != nullptr ? *input.diagonal : diagonal);
 }
 
-std::int64_t bytes_of_tensor(const BilinearForm* form, std::int64_t, Device, std::string_view) {
-  if (form == nullptr) return 0;
-  return form->unknowns * std::int64_t{2 * sizeof(double) + sizeof(std::int32_t)};
+std::int64_t bytes_of_tensor(const BilinearForm* form, std::int64_t, Device device, std::string_view) {
+  constexpr std::int64_t of_point = 2 * sizeof(double) + sizeof(std::int32_t) + sizeof(float), workspace = 32 << 20;
+  if (form == nullptr || !form->space->mesh().box) return 0;
+  std::int64_t bytes = form->unknowns * of_point + (device == Device::cuda ? workspace : 0);
+  for (int axis = 0; axis < form->space->mesh().dimension(); ++axis) {
+    const std::int64_t points = std::int64_t{form->space->degree()} * form->space->mesh().box->cells()[axis] + 1;
+    bytes += points * points * std::int64_t{sizeof(double)};
+  }
+  return bytes;
 }
 
 bool tensor_is_best(const BilinearForm& form, Device device) {

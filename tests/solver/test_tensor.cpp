@@ -223,6 +223,19 @@ TEST_CASE("what is not separable has the nearest problem that is") {
   CHECK(chosen(in_part) == "no, as a side is constrained in part");
 }
 
+TEST_CASE("the memory of tensor is foreseen") {
+  for (const CellShape shape : {CellShape::quadrilateral, CellShape::hexahedron}) {
+    const tests::SmallForm small = make_box(shape, 3, {20, 20, 20}, conditions[0], false);
+    const auto a = operator_of<double>(small.form, "matrix-free");
+    const auto m = make_preconditioner<double>("tensor", *a, {}, {nullptr, &small.form});
+    const auto bytes = static_cast<double>(m->levels().front().bytes),
+               foreseen = static_cast<double>(
+                   find_preconditioner("tensor")->bytes_of_levels(&small.form, 0, tests::device(), "matrix-free"));
+    CHECK(foreseen >= bytes);
+    CHECK(foreseen <= 1.4 * bytes + (tests::device() == Device::cuda ? 32 << 20 : 0));
+  }
+}
+
 TEST_CASE("tensor is for boxes in one process") {
   const tests::SmallForm small = tests::make_form(CellShape::triangle, 2, {4, 4, 1});
   const auto a = operator_of<double>(small.form, "csr");
