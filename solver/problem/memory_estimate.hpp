@@ -47,11 +47,14 @@ struct MemoryUser {
 
   /// The CG that takes all of them at once; automatic where they are solved one after the other. Block CG takes fewer
   /// iterations the more systems there are. On the host it is faster whatever the operator is; on a GPU its small
-  /// matrices go through the host in every iteration, which pays where a system, or their number, is large enough.
+  /// matrices go through the host in every iteration, which pays where a system, or their number, is large enough. With
+  /// multigrid, whose cycle takes one system after the other, a few iterations have none to save, and in single
+  /// precision it is no constant M to rounding, as block CG needs it.
   CgMethod batched_method(std::int64_t unknowns) const {
     constexpr std::int64_t pays_on_gpu = 1'000'000;  // of an H200
     if (takes_several(method)) return method;
     if (method != CgMethod::automatic || is_for_one_system(loop) || systems < 2) return CgMethod::automatic;
+    if (preconditioner->iterations > 0) return CgMethod::automatic;
     if (device == operators::Device::host || unknowns * systems * systems >= pays_on_gpu) return CgMethod::block;
     return row->gains_from_multi_vectors(device) ? CgMethod::batched : CgMethod::automatic;
   }

@@ -208,6 +208,11 @@ TEST_CASE("several systems: block CG, on a GPU where its small matrices are a sm
   CHECK(chosen("lma-atomic", Device::cuda, 8, 15'624) == automatic);
   CHECK(chosen("csr", Device::cuda, 8, 1'000'000, batched) == batched);
   CHECK(chosen("csr", Device::cuda, 8, 1'000'000, classic) == automatic);
+  for (const char* few : {"multigrid", "tensor"}) {
+    const solver::MemoryUser user{find_operator("csr"), &none, Device::host, solver::find_preconditioner(few), automatic,
+                                  solver::CgLoop::automatic, 8};
+    CHECK(user.batched_method(1'000'000) == automatic);
+  }
 }
 
 TEST_CASE("on a GPU CG may choose the single-reduction method by itself, for small systems") {
