@@ -303,6 +303,22 @@ void check_recurrence(const SolverChoice& choice, Problems& problems) {
     refuse(choice.loop_place, fmt::format("solver.loop: {}", key_value(choice.loop)), "solver.loop: launched");
 }
 
+/// Full multigrid is a start that multigrid alone has.
+void check_start(const SolverChoice& choice, Problems& problems) {
+  if (!choice.full_multigrid) return;
+  const std::string& name = choice.preconditioner.name;
+  const std::string_view why = why_diagonal(choice.method, choice.loop);
+  if (name != "multigrid" && name != automatic_preconditioner)
+    problems.add(choice.initial_place,
+                 fmt::format("solver.initial: full-multigrid is a start that {} does not have; use "
+                             "solver.preconditioner: multigrid, or leave out solver.initial",
+                             in_quotes(name)));
+  else if (name == automatic_preconditioner && !why.empty())
+    problems.add(choice.initial_place, fmt::format("solver.initial: full-multigrid is a start of multigrid, but {}; "
+                                                   "leave out one of the two",
+                                                   why));
+}
+
 /// Reliable updates are of the classic recurrence, one load after the other.
 void check_mixed(const SolverChoice& choice, Problems& problems) {
   if (choice.precision != Precision::mixed) return;
@@ -333,7 +349,10 @@ void read_solver(const MapReader& top, Case& to) {
   to.solver.max_iterations = solver.whole("max_iterations");
   if (const auto initial = solver.find("initial"))
     if (const auto text = initial->text()) {
-      to.solver.initial = *text;
+      if (*text == full_multigrid_start)
+        to.solver.full_multigrid = true;
+      else
+        to.solver.initial = *text;
       to.solver.initial_place = initial->place();
       if (text->empty()) initial->must_be("the name of a folder");
     }
@@ -352,6 +371,7 @@ void read_solver(const MapReader& top, Case& to) {
   to.solver.loop_place = place_of("loop");
   check_recurrence(to.solver, top.problems());
   check_loop(to.solver, top.problems());
+  check_start(to.solver, top.problems());
   check_mixed(to.solver, top.problems());
   check_device(to.solver, top.problems());
   check_preconditioner(to.solver, top.problems());

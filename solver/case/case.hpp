@@ -54,6 +54,9 @@ struct MeshChoice {
   Place place;
 };
 
+/// In the place of the folder of solver.initial.
+inline constexpr std::string_view full_multigrid_start = "full-multigrid";
+
 struct SolverChoice {
   OperatorChoice op{std::string(automatic_operator), {}, {}};
   PreconditionerChoice preconditioner{"auto", {}, {}};
@@ -62,6 +65,7 @@ struct SolverChoice {
   double tolerance = 1e-8;      ///< on |b - A u| / |b|; in run on the energy of the error, too
   std::int64_t max_iterations = 10000;
   std::filesystem::path initial;  ///< the results of another run, whose solution CG begins from; empty: from 0
+  bool full_multigrid = false;    ///< CG begins from multigrid's own approximation
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
   Tune tune = Tune::automatic;

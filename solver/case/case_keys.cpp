@@ -328,8 +328,8 @@ KeyDescription solver_keys() {
               {.name = "initial",
                .kind = text,
                .meaning = "Results folder of a run on the same mesh, at any degree, whose solution CG begins from, "
-                          "load by load; "
-                          "without it from 0"},
+                          "load by load; full-multigrid: what multigrid approximates by solving on its coarser levels "
+                          "first; without it from 0"},
               {.name = "cg",
                .kind = word,
                .meaning = "Recurrence: classic; with one sum an iteration (Chronopoulos & Gear 1989), or pipelined, "

@@ -188,6 +188,7 @@ void emit(YAML::Emitter& out, const SolverChoice& solver) {
   out << Key << "device" << Value << solver.device;
   out << Key << "tolerance" << Value << number(solver.tolerance);
   out << Key << "max_iterations" << Value << solver.max_iterations;
+  if (solver.full_multigrid) out << Key << "initial" << Value << std::string(full_multigrid_start);
   if (!solver.initial.empty()) out << Key << "initial" << Value << solver.initial.string();
   out << Key << "cg" << Value << std::string(name(solver.method));
   out << Key << "loop" << Value << std::string(name(solver.loop));

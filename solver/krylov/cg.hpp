@@ -48,7 +48,10 @@ struct CgResult {
   /// |x - A^-1 b|_A over the square root of the solution's energy (EnergyCheck), as estimated; not a number where it is
   /// not known.
   double energy_error = std::numeric_limits<double>::quiet_NaN();
-  double seconds = 0;              ///< the loop alone
+  /// |x - A^-1 b|_A of an x that M approximated over that of the x before it, as M has it; not a number where there is
+  /// none.
+  double approximated = std::numeric_limits<double>::quiet_NaN();
+  double seconds = 0;              ///< the loop alone, and such an approximation
   std::vector<Iteration> history;  ///< number 0 is the start
 };
 
@@ -142,6 +145,7 @@ template <std::floating_point T>
 struct Resumption {
   const CgCheckpoint<T>* before = nullptr;  ///< the state of a run on the same system; null: none
   bool from_x = false;                      ///< without such a run: begins from x as it is given
+  bool approximates = false;                ///< and first approximates what is left (Preconditioner::approximate)
   CgCheckpoint<T>* after = nullptr;         ///< filled where the loop ends for its number of iterations
 };
 
@@ -164,6 +168,7 @@ template <std::floating_point T>
 struct SystemsCgOptions : StoppingRule, Batching {
   const Preconditioner<T>* preconditioner = nullptr;  ///< null: M = I
   bool from_x = false;                                ///< begins from each x as it is given, not from 0
+  bool approximates = false;                          ///< and first approximates what is left
   /// b - A x of a system, recomputed in double precision. By default the operator's own product.
   std::function<std::vector<double>(std::size_t system, const std::vector<double>& x)> true_residual;
   std::function<EnergyCheck(std::size_t system)> energy;  ///< empty: none

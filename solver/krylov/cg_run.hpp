@@ -244,18 +244,29 @@ class CgRun {
   /// From x = 0, whose residual is at hand, or from x as it was given.
   bool begin_from_x(double bb) {
     double rr = bb;
-    if (options_.from_x) {
-      restart_from(true_residual());
-      last_update_ = result_.true_relative_residual;
-      rr = std::pow(last_update_ * norm_b_, 2);
-      clock_.start();
-    }
+    if (options_.from_x) restart_from(true_residual());
+    clock_.start();
+    const bool has_start = approximate() || options_.from_x;
+    if (has_start) rr = std::pow(last_update_ * norm_b_, 2);
     const bool goes_on = record(rr);
     update_due_ = false;
     const double enough = energy_.is_on() ? 0 : options_.tolerance;  // the error's energy is known by iterating
-    if (goes_on && !(options_.from_x && last_update_ <= enough)) return true;
-    if (!options_.from_x) result_.true_relative_residual = last_update_;  // of x = 0
+    if (goes_on && !(has_start && last_update_ <= enough)) return true;
+    if (!has_start) result_.true_relative_residual = last_update_;  // of x = 0
     return stop(goes_on ? StopReason::converged : StopReason::interrupted);
+  }
+  /// Adds to x what M approximates of the rest, where it does.
+  bool approximate() {
+    if (!options_.approximates || m_.applied == nullptr) return false;
+    const double before = scalars_.last().rz.value();
+    if (!m_.applied->approximate(recurrence_->r(), recurrence_->x())) return false;
+    operators::synchronize(a_.device());
+    return clock_.without([&] {
+      x_.add(*recurrence_);
+      restart_from(true_residual());
+      result_.approximated = std::sqrt(scalars_.last().rz.value() / before);
+      return true;
+    });
   }
   /// The true residual of the solution so far.
   TrueResidualVector true_residual() {

@@ -35,6 +35,11 @@ void Preconditioner<T>::apply(const MultiVector<T>& r, MultiVector<T>& z) const 
 }
 
 template <std::floating_point T>
+bool Preconditioner<T>::approximate(const Vector<T>&, Vector<T>&) const {
+  return false;
+}
+
+template <std::floating_point T>
 void Preconditioner<T>::solve_columns(const MultiVector<T>& r, MultiVector<T>& z) const {
   if (column_.size() == 0)
     for (Vector<T>* vector : {&column_, &solved_}) *vector = Vector<T>(size_, device_);

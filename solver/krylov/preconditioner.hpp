@@ -48,6 +48,10 @@ class Preconditioner {
   /// The same for several vectors.
   void apply(const operators::MultiVector<T>& r, operators::MultiVector<T>& z) const;
 
+  /// x = an approximation of A^-1 b that is better than M^-1 b, where M has one; else false. Every entry of x is
+  /// written.
+  virtual bool approximate(const operators::Vector<T>& b, operators::Vector<T>& x) const;
+
   /// Whether M = I.
   virtual bool is_identity() const { return false; }
   /// M^-1 where M is diagonal, else null.

@@ -205,6 +205,8 @@ class SeveralSystems {
         operators::for_each_row(b.size(),
                                 [&](std::int64_t i) { system.residual[i] = static_cast<double>(on_host[i]); });
       }
+      if (approximate(c))
+        relative = system.result.true_relative_residual = norm(system.residual, ownership_) / system.norm_b;
       system.result.relative_residual = system.begun_at = relative;
       system.result.history.push_back({0, relative, 0.0});
       system.done = options_.from_x && relative <= (system.energy.is_on() ? 0 : options_.tolerance);
@@ -214,6 +216,22 @@ class SeveralSystems {
     system.result.reason = zero ? StopReason::converged : StopReason::not_finite;
     if (zero && system.energy.is_on()) system.result.energy_error = 0;
     system.done = true;
+  }
+  /// Adds to x what M approximates of the rest, where it does.
+  bool approximate(std::size_t c) {
+    if (!options_.approximates || options_.preconditioner == nullptr) return false;
+    System& system = systems_[c];
+    operators::Vector<T> r(a_.size(), a_.device()), x(a_.size(), a_.device());
+    to_ordering_of(a_, system.residual, r);
+    LoopClock clock;
+    clock.start();
+    if (!options_.preconditioner->approximate(r, x)) return false;
+    operators::synchronize(a_.device());
+    system.result.seconds = clock.seconds();
+    counted_ += system.result.seconds;
+    add_to(*system.total, 1, natural_on_host(a_, x));
+    system.residual = true_residual(c);
+    return true;
   }
   std::vector<double> true_residual(std::size_t c) const {
     const std::vector<double>& total = *systems_[c].total;

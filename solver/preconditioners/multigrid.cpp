@@ -111,6 +111,10 @@ class Multigrid final : public Preconditioner<T> {
     }
   }
 
+  bool approximate(const Vector<T>& b, Vector<T>& x) const override {
+    solve_by([this] { full_multigrid(hierarchy_, 0, cycles_at_start_); }, b, x);
+    return true;
+  }
   bool waits() const override { return hierarchy_.shared > 0; }
 
   PreconditionerCost cost() const override {
@@ -144,18 +148,27 @@ class Multigrid final : public Preconditioner<T> {
       };
     hierarchy_ = input.form == nullptr ? make_hierarchy<S>(*input.matrix, a.device(), finest, choice)
                                        : make_hierarchy<S>(*input.form, input.of, a.device(), finest, choice);
+    if (input.form != nullptr) {
+      const mesh::FunctionSpace& space = *input.form->space;
+      if (space.degree() - next_degree(space.mesh().shape, space.degree()) > 1) cycles_at_start_ = 3;
+    }
     places_ = places ? std::move(*places) : places_between(a, *hierarchy_.levels.front().a);
   }
 
   void solve(const Vector<T>& r, Vector<T>& z) const override {
+    solve_by([this] { cycle(hierarchy_); }, r, z);
+  }
+  template <class Method>
+  void solve_by(const Method& method, const Vector<T>& r, Vector<T>& z) const {
     const Level<S>& finest = hierarchy_.levels.front();
     gather_rounded(r, places_, finest.b);
-    cycle(hierarchy_);
+    method();
     scatter_rounded(finest.x, places_, z);
   }
 
   Hierarchy<S> hierarchy_;
   std::vector<LevelSummary> levels_;
+  int cycles_at_start_ = 2;      ///< of full_multigrid on the finest level
   Vector<std::int32_t> places_;  ///< places_between CG's operator and that of the finest level
 };
 

@@ -33,6 +33,7 @@ Options cg_options_as(const SolverChoice& solver, const operators::Operator<T>& 
   options.tolerance = solver.tolerance;
   options.max_iterations = solver.max_iterations;
   options.preconditioner = &preconditioner;
+  options.approximates = solver.full_multigrid;
   const auto* of_several = distributed(a);
   if (preconditioner.waits() || (of_several != nullptr && !of_several->gpus_run_alone())) {
     options.captured = false;  // the host sends and adds up within an iteration

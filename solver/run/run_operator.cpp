@@ -47,7 +47,9 @@ SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknow
     return settled;
   }
   const PreconditionerDecision decision =
-      decide_preconditioner(unknowns, &form, device, processes, why_diagonal(solver.method, solver.loop));
+      solver.full_multigrid
+          ? PreconditionerDecision{"multigrid", "multigrid, which solver.initial: full-multigrid begins with"}
+          : decide_preconditioner(unknowns, &form, device, processes, why_diagonal(solver.method, solver.loop));
   settled.preconditioner.name = decision.name;
   why = decision.why;
   return settled;

@@ -391,6 +391,57 @@ TEST_CASE("solver.initial: a run that stopped goes on in its own folder, and wha
                  "case.yaml:5:12: solver.initial: 'z': there is no such folder"));
 }
 
+TEST_CASE("solver.initial: full-multigrid begins near the solution, of one load and of two, in each precision") {
+  const std::string square =
+      "mesh: {box: {cells: [60, 50], cell: triangle}}\ndegree: 2\nequation: {diffusion: 1 + x*x, source: 5}\n"
+      "boundary: {left: {value: 10}, right: {flux: 2}}\nsolver: {device: cpu, preconditioner: multigrid}\n";
+  const std::string loads = "loads: {sun: {source: 5}, wind: {boundary: {right: {flux: 20}}}}\n";
+  for (const std::string options : {"cg=classic", "cg=batched", "cg=block", "precision=single", "precision=mixed",
+                                    "preconditioner=auto", "tune=on --set solver.operator=sell"})
+    for (const std::string& of_loads : {std::string(), loads}) {
+      CAPTURE(options);
+      CAPTURE(of_loads);
+      if (of_loads.empty() && (options == "cg=batched" || options == "cg=block")) continue;
+      const std::string with = "--set solver.tolerance=1e-7 --set solver." + options,
+                        written = file("case.yaml", square + of_loads);
+      const nlohmann::json zero = record_after(written + run_into("zero", "case.yaml", with), "zero");
+      const nlohmann::json near =
+          record_after(written + run_into("near", "case.yaml", with + " --set solver.initial=full-multigrid"), "near");
+      CHECK(near["solve"]["preconditioner"] == "multigrid");
+      CHECK(near["solve"]["reason"] == "converged");
+      CHECK(near["solve"]["iterations"].get<int>() < zero["solve"]["iterations"].get<int>());
+      CHECK(contains(near["remarks"].dump(), of_loads.empty()
+                                                 ? "CG began from full multigrid's approximation, relative residual"
+                                                 : "CG began load 'wind' from full multigrid's approximation"));
+      for (std::size_t load = 0; load < (of_loads.empty() ? 1 : 2); ++load) {
+        const auto& [found, expected] =
+            of_loads.empty() ? std::pair(near, zero) : std::pair(near["loads"][load], zero["loads"][load]);
+        CHECK(found["quantities"]["integral"].get<double>() ==
+              doctest::Approx(expected["quantities"]["integral"].get<double>()).epsilon(1e-6));
+      }
+    }
+  const std::string written = file("case.yaml", square);
+  CHECK(shell(written + "$femcg check case.yaml --set solver.initial=full-multigrid").status == 0);
+  const auto refusal = [&](const std::string& command, const std::string& options) {
+    const Result result = shell(written + "$femcg " + command + " case.yaml --set solver.initial=" + options);
+    CHECK(result.status == 2);
+    CHECK(std::ranges::count(result.err, '\n') == 1);
+    return result.err;
+  };
+  for (const std::string command : {"run", "check"}) {
+    CHECK(contains(refusal(command, "full-multigrid --set solver.preconditioner=jacobi"),
+                   "solver.initial: full-multigrid is a start that 'jacobi' does not have; use "
+                   "solver.preconditioner: multigrid"));
+    CHECK(contains(refusal(command, "full-multigrid --set solver.preconditioner=auto --set solver.cg=pipelined"),
+                   "solver.initial: full-multigrid is a start of multigrid, but solver.cg needs a diagonal one"));
+    CHECK(
+        contains(refusal(command, "./full-multigrid"), "solver.initial: './full-multigrid': there is no such folder"));
+  }
+  const std::string in_case =
+      file("case.yaml", plate + "solver:\n  preconditioner: jacobi\n  initial: full-multigrid\n");
+  CHECK(contains(shell(in_case + "$femcg run case.yaml").err, "case.yaml:6:12: solver.initial: full-multigrid"));
+}
+
 TEST_CASE("system.mtx is the assembled matrix to the last bit, and load.mtx has a column for each load") {
   using namespace femcg;
   solver::Case made = make_case(2, "1+x", "1");
