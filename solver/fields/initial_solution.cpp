@@ -2,9 +2,14 @@
 
 #include <fmt/format.h>
 
+#include <Eigen/Dense>
+#include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <stdexcept>
 
+#include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
 #include "mesh/vtu/vtu_reader.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/fields/solution_pieces.hpp"
@@ -13,8 +18,71 @@
 
 namespace femcg::solver {
 
+namespace {
+
+/// The values that a load prescribes, continued from the vertices into the cells at the boundary by functions of degree
+/// 1, to `inside` at vertices that are free.
+std::vector<double> continued(const Problem& problem, const Load& load, double inside) {
+  const mesh::FunctionSpace& space = *problem.form().space;
+  const mesh::CellShape shape = space.mesh().shape;
+  const std::vector<int> vertices = mesh::Lattice(shape, space.degree()).vertex_nodes(),
+                         of_linear = mesh::Lattice(shape, 1).vertex_nodes();
+  const auto count = static_cast<int>(vertices.size());
+  const auto number = [&](std::int32_t dof) { return problem.form().unknown_of_dof[static_cast<std::size_t>(dof)]; };
+  std::vector<char> has_values(static_cast<std::size_t>(space.mesh().cell_count()));
+  mesh::parallel_for(space.mesh().cell_count(), [&](std::int32_t cell) {
+    has_values[static_cast<std::size_t>(cell)] =
+        std::ranges::any_of(vertices, [&](int vertex) { return number(space.dof(cell, vertex)) < 0; }) ? 1 : 0;
+  });
+  const Eigen::MatrixXd at_nodes =
+      mesh::LagrangeBasis(shape, 1, mesh::NodeFamily::gauss_lobatto).values(space.basis().nodes());
+  std::vector<double> x = mesh::filled<double>(static_cast<std::size_t>(problem.form().unknowns));
+  std::ranges::fill(x, inside);
+  Eigen::VectorXd at_vertices(count);
+  for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell) {
+    if (has_values[static_cast<std::size_t>(cell)] == 0) continue;
+    const auto dofs = space.dofs(cell);
+    for (int k = 0; k < count; ++k) {
+      const std::int32_t i = number(dofs[static_cast<std::size_t>(vertices[k])]);
+      at_vertices[of_linear[k]] = i < 0 ? load.boundary_values()[static_cast<std::size_t>(-1 - i)] : inside;
+    }
+    const Eigen::VectorXd values = at_nodes * at_vertices;
+    for (std::size_t node = 0; node < dofs.size(); ++node)
+      if (const std::int32_t i = number(dofs[node]); i >= 0)
+        x[static_cast<std::size_t>(i)] = values[static_cast<Eigen::Index>(node)];
+  }
+  return x;
+}
+
+/// What full multigrid begins from: its coarser levels have free unknowns alone, and prescribed values are the load of
+/// a layer of the finest cells, which a lower degree resolves where it falls off linearly. None where nothing is
+/// gained, in degree 1 and where values are the same all along, and where parts of the mesh have constants of their own
+/// (ConstantStart).
+InitialUnknowns continued_values(const Problem& problem) {
+  InitialUnknowns unknowns;
+  if (problem.form().space->degree() == 1 || problem.components() > 1) return unknowns;
+  bool varies = false;
+  for (const Load& load : problem.loads()) {
+    double least = std::numeric_limits<double>::max(), most = std::numeric_limits<double>::lowest();
+    for (const double value : load.boundary_values()) {
+      least = std::min(least, value);
+      most = std::max(most, value);
+    }
+    least = problem.shared().least(least);
+    most = -problem.shared().least(-most);
+    if (least > most) return {};
+    varies = varies || least < most;
+    unknowns.push_back(continued(problem, load, least + (most - least) / 2));
+  }
+  if (!varies) unknowns.clear();
+  return unknowns;
+}
+
+}  // namespace
+
 InitialUnknowns initial_unknowns(const SolverChoice& solver, const SolutionLabel& label, const Problem& problem,
                                  std::span<const std::int32_t> cells) {
+  if (solver.full_multigrid) return continued_values(problem);
   const std::filesystem::path& folder = solver.initial;
   if (folder.empty()) return {};
   const auto refuse = [&](const std::filesystem::path& what, const std::string& why) {

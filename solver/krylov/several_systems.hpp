@@ -208,7 +208,7 @@ class SeveralSystems {
       if (approximate(c))
         relative = system.result.true_relative_residual = norm(system.residual, ownership_) / system.norm_b;
       system.result.relative_residual = system.begun_at = relative;
-      system.result.history.push_back({0, relative, 0.0});
+      system.result.history.push_back({0, relative, system.result.seconds});
       system.done = options_.from_x && relative <= (system.energy.is_on() ? 0 : options_.tolerance);
       if (system.done) system.result.reason = StopReason::converged;
       return;

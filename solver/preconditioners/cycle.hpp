@@ -72,7 +72,7 @@ void correct(const Hierarchy<S>& hierarchy, std::size_t number) {
 
 /// x = full multigrid's approximation of A^-1 b from level `number` on (Brandt 1977): that of the next coarser level,
 /// prolonged, and some cycles. One is too few, as a lower degree has 1 / h times the error, and aggregates approximate
-/// little: it leaves up to 20 times the discretisation's error. Two leave a third more than that error.
+/// little: it leaves up to 20 times the discretisation's error. Two leave a third more than that error, up to degree 3.
 template <std::floating_point S>
 void full_multigrid(const Hierarchy<S>& hierarchy, std::size_t number = 0, int cycles = 2) {
   const Level<S>& level = hierarchy.levels[number];

@@ -148,10 +148,7 @@ class Multigrid final : public Preconditioner<T> {
       };
     hierarchy_ = input.form == nullptr ? make_hierarchy<S>(*input.matrix, a.device(), finest, choice)
                                        : make_hierarchy<S>(*input.form, input.of, a.device(), finest, choice);
-    if (input.form != nullptr) {
-      const mesh::FunctionSpace& space = *input.form->space;
-      if (space.degree() - next_degree(space.mesh().shape, space.degree()) > 1) cycles_at_start_ = 3;
-    }
+    if (input.form != nullptr && input.form->space->degree() == 4) cycles_at_start_ = 3;
     places_ = places ? std::move(*places) : places_between(a, *hierarchy_.levels.front().a);
   }
 

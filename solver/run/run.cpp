@@ -159,7 +159,7 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   record.warnings = part.mesh.warnings;
   for (const auto* warnings : {&problem.warnings(), &std::as_const(of_probes)})
     record.warnings.insert(record.warnings.end(), warnings->begin(), warnings->end());
-  if (!initial.empty()) record.warnings.push_back(begun_from(resolved.solver));
+  if (!resolved.solver.initial.empty()) record.warnings.push_back(begun_from(resolved.solver));
 
   // Operator, preconditioner, conjugate gradients.
   const auto beside = [&] {

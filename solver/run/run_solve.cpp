@@ -95,7 +95,7 @@ std::string saved_by_start(const CgResult& cg, const std::string& load) {
                saved = std::log(cg.approximated) / std::log(rate),
                taken = start.seconds / std::max(cg.seconds - start.seconds, 1e-9) * iterations;
   return text +
-         fmt::format(", error {:.1e} of that of 0 in energy: about {:.1f} iterations saved, in the time of {:.1f}",
+         fmt::format(", {:.1e} of the error in energy is left: about {:.1f} iterations saved, in the time of {:.1f}",
                      cg.approximated, saved, taken);
 }
 

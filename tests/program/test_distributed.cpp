@@ -199,8 +199,11 @@ TEST_CASE("several processes have the levels of multigrid that one has, and its 
             "'loads={a: {source: 1}, b: {source: x}}' || exit 8\n"
             "$mpirun 2 $femcg compare wedge.yaml --operators csr,matrix-free --set compare.iterations=5 --set "
             "compare.repetitions=1 --output compared > compared.txt || exit 8\n"
+            "$mpirun 3" +
+            run +
+            "near --set solver.initial=full-multigrid || exit 8\n"
             "cat compared.txt\n" +
-            show("one") + show("two") + show("four") + show("loads"));
+            show("one") + show("two") + show("four") + show("loads") + show("near"));
   INFO(result.out.substr(0, 2000), result.err);
   REQUIRE(result.status == 0);
   const nlohmann::json one = record_of(result, "one");
@@ -215,8 +218,11 @@ TEST_CASE("several processes have the levels of multigrid that one has, and its 
     const double systems = several.contains("loads") ? 2 : 1;  // whose iterations are added up
     CHECK(std::abs(number(one, "/solve/iterations") - number(several, "/solve/iterations") / systems) <= 2);
   }
+  const nlohmann::json near = record_of(result, "near");
+  CHECK(number(near, "/solve/iterations") < number(one, "/solve/iterations"));
+  CHECK(contains(near["remarks"].dump(), "CG began from full multigrid's approximation"));
   for (const char* path : {"/quantities/integral", "/quantities/maximum", "/quantities/flux/left"})
-    for (const char* name : {"two", "four"})
+    for (const char* name : {"two", "four", "near"})
       CHECK(number(record_of(result, name), path) == doctest::Approx(number(one, path)).epsilon(1e-8));
 }
 
