@@ -260,7 +260,9 @@ class CgRun {
     if (!options_.approximates || m_.applied == nullptr) return false;
     const double before = scalars_.last().rz.value();
     if (!m_.applied->approximate(recurrence_->r(), recurrence_->x())) return false;
-    operators::synchronize(a_.device());
+    operators::Scalar energy(a_.device());
+    vector_kernels_for(a_).dot(recurrence_->x(), recurrence_->r(), energy);
+    energy_.error().add_start(energy.value(), before);
     return clock_.without([&] {
       x_.add(*recurrence_);
       restart_from(true_residual());

@@ -25,7 +25,7 @@ namespace femcg::solver {
 ///
 /// Until so many iterations have been made, after a restart, the energy is r'z times twice the most that the energy
 /// before an iteration was against r'z so far, which is at most 1 over the least eigenvalue of M^-1 A; with M = A it is
-/// r'z itself.
+/// r'z itself. A start that M approximated counts as an iteration there.
 class ErrorEnergy {
  public:
   explicit ErrorEnergy(bool is_rz = false)
@@ -39,6 +39,8 @@ class ErrorEnergy {
     is_restarted_ = ratio_ > 1;
     ratio_before_ = ratio_;
   }
+  /// Before a restart: something else than CG took nearly all of this energy, which a residual of this r'z had.
+  void add_start(double energy, double rz) { most_of_rz_ = std::fmax(most_of_rz_, std::max(1.0, energy / rz)); }
   /// The residual was replaced by the true one, and the direction kept.
   void go_on(double rz) { rz_ = rz; }
   /// An iteration along a p with this p'Ap; r'z after it.
@@ -54,7 +56,10 @@ class ErrorEnergy {
   double estimate() const {
     const std::int64_t k = std::ssize(falls_), q = std::max<std::int64_t>(2, k / 32);
     if (is_rz_ || k <= 2 * q) {
-      const double energy = 2 * most_of_rz_ * rz_;
+      double most = most_of_rz_;
+      for (std::size_t j = 0; !is_rz_ && !std::isnan(most) && j < rz_before_.size(); ++j)
+        most = std::max(most, falls_[j] / rz_before_[j]);
+      const double energy = 2 * most * rz_;
       return std::isnan(energy) ? std::numeric_limits<double>::infinity() : energy;
     }
     constexpr double look_back = 1e4;

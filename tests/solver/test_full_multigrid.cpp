@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <numeric>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -148,6 +150,55 @@ TEST_CASE_TEMPLATE("CG goes on from full multigrid's start, for one system and s
       CHECK(largest(found[2]) == 0);
     }
   }
+}
+
+TEST_CASE("from full multigrid's start CG's estimate of the error holds, after few iterations and with a poor cycle") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (const int degree : {1, 2, 4})
+      for (const char* diffusion : {"1", "exp(9*x)", "1+999*x^12"})
+        for (const char* smoother : {"3", "1"}) {
+          CAPTURE(mesh::name(shape));
+          CAPTURE(degree);
+          CAPTURE(diffusion);
+          CAPTURE(smoother);
+          Case made = make_case(degree, diffusion, "1+y");
+          made.problem.boundary = {value_on("left", "sin(9*y)"), transfer_on("right", "1", "3")};
+          const int n = cells_across(shape, degree);
+          const mesh::Mesh mesh = mesh::make_box({shape, {n, n, n}, {1, 1, 1}, 0.2});
+          const mesh::FunctionSpace space(mesh, degree);
+          const Problem problem(made.problem, space);
+          const Assembled assembled(problem);
+          const auto a = operators::find_operator("csr")->make<double>(assembled.from, {});
+          const auto m =
+              make_preconditioner<double>("multigrid", *a, {{"smoother", smoother}}, {nullptr, &problem.form()});
+          Vector<double> b(a->size());
+          std::ranges::copy(problem.load(), b.data());
+          const auto energy = [&](std::span<const double> x) {
+            Vector<double> of(a->size()), product(a->size());
+            std::ranges::copy(x, of.data());
+            a->apply(of, product);
+            return std::inner_product(x.begin(), x.end(), product.data(), 0.0);
+          };
+          CgOptions<double> options;
+          options.tolerance = 1e-10;
+          options.preconditioner = m.get();
+          std::vector<double> exact;
+          REQUIRE(conjugate_gradients(*a, b, exact, options).reason == StopReason::converged);
+          options.energy = {energy, [&](std::span<const double> x, std::span<const double>) {
+                              return SolutionAccuracy{energy(x), 0};
+                            }};
+          options.approximates = true;
+          for (const double tolerance : {1e-2, 1e-4, 1e-6}) {
+            CAPTURE(tolerance);
+            options.tolerance = tolerance;
+            std::vector<double> x;
+            const CgResult result = conjugate_gradients(*a, b, x, options);
+            REQUIRE(result.reason == StopReason::converged);
+            std::vector<double> error(x);
+            for (std::size_t i = 0; i < x.size(); ++i) error[i] -= exact[i];
+            CHECK(std::sqrt(energy(error) / energy(exact)) <= tolerance);
+          }
+        }
 }
 
 TEST_CASE("CG begins from 0 where the preconditioner approximates nothing") {
