@@ -59,8 +59,8 @@ std::vector<double> continued(const Problem& problem, const Load& load, double i
 /// gained, in degree 1 and where values are the same all along, and where parts of the mesh have constants of their own
 /// (ConstantStart).
 InitialUnknowns continued_values(const Problem& problem) {
-  InitialUnknowns unknowns;
-  if (problem.form().space->degree() == 1 || problem.components() > 1) return unknowns;
+  if (problem.form().space->degree() == 1 || problem.components() > 1) return {};
+  std::vector<double> inside;
   bool varies = false;
   for (const Load& load : problem.loads()) {
     double least = std::numeric_limits<double>::max(), most = std::numeric_limits<double>::lowest();
@@ -70,11 +70,12 @@ InitialUnknowns continued_values(const Problem& problem) {
     }
     least = problem.shared().least(least);
     most = -problem.shared().least(-most);
-    if (least > most) return {};
+    inside.push_back(least / 2 + most / 2);
     varies = varies || least < most;
-    unknowns.push_back(continued(problem, load, least + (most - least) / 2));
   }
-  if (!varies) unknowns.clear();
+  InitialUnknowns unknowns;
+  for (std::size_t i = 0; varies && i < inside.size(); ++i)
+    unknowns.push_back(continued(problem, problem.loads()[i], inside[i]));
   return unknowns;
 }
 

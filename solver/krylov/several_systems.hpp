@@ -221,12 +221,16 @@ class SeveralSystems {
   bool approximate(std::size_t c) {
     if (!options_.approximates || options_.preconditioner == nullptr) return false;
     System& system = systems_[c];
-    operators::Vector<T> r(a_.size(), a_.device()), x(a_.size(), a_.device());
+    operators::Vector<T> r(a_.size(), a_.device()), x(a_.size(), a_.device()), z(a_.size(), a_.device());
     to_ordering_of(a_, system.residual, r);
     LoopClock clock;
     clock.start();
     if (!options_.preconditioner->approximate(r, x)) return false;
-    operators::synchronize(a_.device());
+    options_.preconditioner->apply(r, z);
+    operators::Scalar energy(a_.device()), rz(a_.device());
+    vector_kernels_for(a_).dot(x, r, energy);
+    vector_kernels_for(a_).dot(r, z, rz);
+    system.energy.error().add_start(energy.value(), rz.value());
     system.result.seconds = clock.seconds();
     counted_ += system.result.seconds;
     add_to(*system.total, 1, natural_on_host(a_, x));
