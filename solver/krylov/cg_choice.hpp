@@ -30,6 +30,12 @@ enum class CgLoop { automatic, launched, persistent, fused };
 std::string_view name(CgLoop loop);
 /// Whether it takes one right-hand side.
 inline bool is_for_one_system(CgLoop loop) { return loop == CgLoop::persistent || loop == CgLoop::fused; }
+/// Why CG needs a diagonal preconditioner, or none; empty where it takes any.
+inline std::string_view why_diagonal(CgMethod method, CgLoop loop) {
+  return has_one_sum(method)       ? "solver.cg needs a diagonal one"
+         : is_for_one_system(loop) ? "solver.loop needs a diagonal one"
+                                   : "";
+}
 /// Whether it may be in one persistent kernel.
 inline bool may_be_persistent(CgLoop loop) { return loop == CgLoop::automatic || loop == CgLoop::persistent; }
 

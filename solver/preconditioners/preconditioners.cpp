@@ -123,12 +123,6 @@ std::span<const PreconditionerDescription> preconditioners() {
   return rows;
 }
 
-std::string_view why_diagonal(CgMethod method, CgLoop loop) {
-  return has_one_sum(method)       ? "solver.cg needs a diagonal one"
-         : is_for_one_system(loop) ? "solver.loop needs a diagonal one"
-                                   : "";
-}
-
 namespace {
 
 /// The unknowns from which on making levels pays, the same on all processes. A GPU makes thousands of iterations while

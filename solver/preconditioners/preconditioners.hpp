@@ -48,9 +48,6 @@ std::span<const PreconditionerDescription> preconditioners();
 /// Stands for the preconditioner that a run is expected to end soonest with; jacobi where there is no choice.
 constexpr std::string_view automatic_preconditioner = "auto";
 
-/// Why CG needs a diagonal one, for the decision below; empty where it takes any.
-std::string_view why_diagonal(CgMethod method, CgLoop loop);
-
 struct PreconditionerDecision {
   std::string_view name;
   std::string why;  ///< one sentence
