@@ -139,6 +139,11 @@ bool BoxLine::is_equal() const {
   return most - least <= rounding * most && transfer == std::array{0.0, 0.0};
 }
 
+bool BoxLine::is_short(operators::Device device) const {
+  const int most = !is_equal() ? 400 : device == operators::Device::host ? 1'000 : 4'000;
+  return unknowns() <= most;
+}
+
 TensorAxis diagonals_of(const BoxLine& line) {
   const auto n = static_cast<std::size_t>(line.unknowns());
   TensorAxis axis{line.unknowns(), {}, std::vector<double>(n, 0.0), std::vector<double>(n, 0.0)};

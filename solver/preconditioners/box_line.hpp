@@ -19,6 +19,8 @@ struct BoxLine {
 
   /// Cells of one width and no Robin term: eigenvectors are then waves, and take next to no time.
   bool is_equal() const;
+  /// Whether its eigenvectors take milliseconds, and a product with them no longer than the rest of a cycle.
+  bool is_short(operators::Device device) const;
   int points() const { return degree * static_cast<int>(widths.size()) + 1; }
   /// The points of the line that are not constrained are those from `first` on.
   int first() const { return is_fixed[0] ? 1 : 0; }

@@ -325,7 +325,8 @@ class HierarchyMaker {
       hierarchy_.levels.back().smoothing =
           std::clamp(static_cast<int>(std::lround(1.1 * hierarchy_.stretching)), usual_smoothing, most_smoothing);
   }
-  /// The lines, or planes, of a box along the axes on which its cells are short; nothing where cells are not stretched.
+  /// The lines, or planes, of a box along the axes on which its cells are short; nothing where cells are not stretched,
+  /// or a line is too long.
   std::optional<Lines> lines_of(const LevelForm& of) const {
     constexpr double shorter = 3;
     if (!of_.alone() || of.form->space->degree() == 1 || hierarchy_.stretching < shorter) return std::nullopt;
@@ -335,8 +336,10 @@ class HierarchyMaker {
     for (int axis = 0; axis < 3; ++axis)
       for (const double each : box->lines[axis].widths) width[axis] += each / std::ssize(box->lines[axis].widths);
     Lines lines{of.form, std::move(*box), {}};
-    for (int axis = 0; axis < 3; ++axis)
+    for (int axis = 0; axis < 3; ++axis) {
       lines.solved[axis] = width[axis] > 0 && shorter * width[axis] < std::ranges::max(width);
+      if (lines.solved[axis] && !lines.box.lines[axis].is_short(device_)) return std::nullopt;
+    }
     return lines;
   }
   std::unique_ptr<Operator<T>> operator_of(const LevelForm& of, const std::string& name) const {

@@ -113,7 +113,16 @@ bool set_widths(const mesh::Mesh& mesh, std::array<BoxLine, 3>& lines) {
   for_vertices([&](const mesh::GridIndex& at, const std::array<double, 3>& point) {
     for (int axis = 0; axis < d; ++axis) most = std::max(most, std::abs(point[axis] - places[axis][at[axis]]));
   });
-  return most <= rounding * size;
+  if (most <= rounding * size) return true;
+  // Means of many distorted cells are nearly equal, and equal ones have waves.
+  constexpr double nearly = 1.2;
+  for (int axis = 0; axis < d; ++axis) {
+    std::vector<double>& widths = lines[axis].widths;
+    const auto [least, greatest] = std::ranges::minmax(widths);
+    const double mean = (places[axis].back() - places[axis].front()) / static_cast<double>(widths.size());
+    if (greatest < nearly * least) std::ranges::fill(widths, mean);
+  }
+  return false;
 }
 
 /// The diffusion where it is one number in all cells, else 0.

@@ -154,6 +154,16 @@ TEST_CASE("the eigenvectors of a line diagonalise its matrices, and waves are th
         }
 }
 
+TEST_CASE("lines are short where their eigenvectors and products with them are cheap") {
+  BoxLine line{.degree = 2, .quadrature = 3, .widths = std::vector<double>(300, 0.1)};
+  CHECK(line.is_short(Device::host));
+  line.widths.front() *= 2;  // no waves
+  CHECK_FALSE(line.is_short(Device::host));
+  line.widths.assign(1000, 0.1);
+  CHECK_FALSE(line.is_short(Device::host));
+  CHECK(line.is_short(Device::cuda));
+}
+
 TEST_CASE("tensor is the inverse of a separable problem to rounding") {
   for (const CellShape shape : {CellShape::quadrilateral, CellShape::hexahedron})
     for (int degree = 1; degree <= 4; ++degree)
