@@ -1,11 +1,8 @@
 #include "mesh/dofs/space_filling_curve.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <limits>
 #include <utility>
 
 #include "mesh/base/pages.hpp"

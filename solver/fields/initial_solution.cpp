@@ -54,7 +54,7 @@ std::vector<double> continued(const Problem& problem, const Load& load, double i
   return x;
 }
 
-/// What full multigrid begins from: its coarser levels have free unknowns alone, and prescribed values are the load of
+/// The start of full multigrid: its coarser levels have free unknowns alone, and prescribed values are the load of
 /// a layer of the finest cells, which a lower degree resolves where it falls off linearly. None where nothing is
 /// gained, in degree 1 and where values are the same all along, and where parts of the mesh have constants of their own
 /// (ConstantStart).

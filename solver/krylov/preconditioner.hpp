@@ -58,7 +58,7 @@ class Preconditioner {
   virtual const operators::InverseDiagonal* inverse_diagonal() const { return nullptr; }
   /// Whether the passes of CG make M^-1 r by themselves (operators::VectorKernels), instead of apply().
   bool is_fused() const { return is_identity() || inverse_diagonal() != nullptr; }
-  /// Whether M^-1 is A^-1 but for rounding: r'M^-1 r is then the energy of the error, |x - A^-1 b|_A^2.
+  /// True if M^-1 is A^-1 but for rounding: r'M^-1 r is then the energy of the error, |x - A^-1 b|_A^2.
   virtual bool is_inverse() const { return false; }
   /// True if the host waits for the device, or for other processes, within apply().
   virtual bool waits() const { return false; }

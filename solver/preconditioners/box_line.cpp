@@ -139,9 +139,13 @@ bool BoxLine::is_equal() const {
   return most - least <= rounding * most && transfer == std::array{0.0, 0.0};
 }
 
+bool BoxLine::has_cheap_eigenvectors() const {
+  constexpr int most_dense = 400;
+  return is_equal() || unknowns() <= most_dense;
+}
+
 bool BoxLine::is_short(operators::Device device) const {
-  const int most = !is_equal() ? 400 : device == operators::Device::host ? 1'000 : 4'000;
-  return unknowns() <= most;
+  return has_cheap_eigenvectors() && unknowns() <= (device == operators::Device::host ? 1'000 : 4'000);
 }
 
 TensorAxis diagonals_of(const BoxLine& line) {

@@ -19,7 +19,9 @@ struct BoxLine {
 
   /// Cells of one width and no Robin term: eigenvectors are then waves, and take next to no time.
   bool is_equal() const;
-  /// Whether its eigenvectors take milliseconds, and a product with them no longer than the rest of a cycle.
+  /// True if the eigenvectors take milliseconds to make.
+  bool has_cheap_eigenvectors() const;
+  /// True if, besides, a product with them takes no longer than the rest of a cycle.
   bool is_short(operators::Device device) const;
   int points() const { return degree * static_cast<int>(widths.size()) + 1; }
   /// The points of the line that are not constrained are those from `first` on.

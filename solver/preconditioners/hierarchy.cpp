@@ -399,7 +399,8 @@ class HierarchyMaker {
     level.inverse_diagonal = inverse_diagonal_of(*level.a, "multigrid", diagonal ? &*diagonal : nullptr);
     operators::InverseDiagonal whole;  // where blocks take the place of some of it
     if (lines) {
-      whole = std::exchange(level.inverse_diagonal, zeros<float>(level.a->size()));
+      whole = std::exchange(level.inverse_diagonal, operators::InverseDiagonal(level.a->size(), device_));
+      operators::clear(level.inverse_diagonal);
       level.blocks = operators::make_tensor_solves<T>(
           tensor_inverse(*lines->form, lines->box, lines->solved, ordering_of(*level.a), *diagonal), device_);
       level.smooths_lines = true;
@@ -415,12 +416,6 @@ class HierarchyMaker {
       level.largest = largest_eigenvalue(*level.a, whole, lanczos_steps, &block_jacobi);
     }
     hierarchy_.levels.push_back(std::move(level));
-  }
-  template <class Number>
-  Vector<Number> zeros(std::int64_t size) const {
-    Vector<Number> vector(size, device_);
-    clear(vector);
-    return vector;
   }
   Level<T> unsmoothed(std::string kind, std::string operator_name, const Operator<T>* given,
                       std::unique_ptr<Operator<T>> made) const {

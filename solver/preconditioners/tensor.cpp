@@ -30,14 +30,7 @@ class BoxLattice {
       : form_(form),
         lattice_(form.space->basis().lattice()),
         dimension_(form.space->mesh().dimension()),
-        cells_(form.space->mesh().box->cells()) {
-    const int p = form.space->degree();
-    nodes_.resize(static_cast<std::size_t>((p + 1) * (p + 1) * (p + 1)));
-    for (int node = 0; node < lattice_.size(); ++node) {
-      const std::array<int, 3>& at = lattice_.index(node);
-      nodes_[at[0] + (p + 1) * (at[1] + (p + 1) * at[2])] = node;
-    }
-  }
+        cells_(form.space->mesh().box->cells()) {}
 
   int dimension() const { return dimension_; }
   const mesh::GridIndex& cells() const { return cells_; }
@@ -51,9 +44,9 @@ class BoxLattice {
       in[axis] = at[axis] - p * cell[axis];
     }
     return form_.unknown_of_dof[form_.space->dof(cell[0] + cells_[0] * (cell[1] + cells_[1] * cell[2]),
-                                                 nodes_[in[0] + (p + 1) * (in[1] + (p + 1) * in[2])])];
+                                                 lattice_.node(in[0], in[1], in[2]))];
   }
-  /// Whether all points of a side are constrained.
+  /// True if all points of a side are constrained.
   bool is_fixed(int axis, int end) const {
     std::array<int, 3> first{}, last{points(0), points(1), points(2)};
     (end == 0 ? last[axis] : first[axis]) = end == 0 ? 1 : last[axis] - 1;
@@ -69,10 +62,9 @@ class BoxLattice {
   const mesh::Lattice& lattice_;
   int dimension_;
   mesh::GridIndex cells_;
-  std::vector<int> nodes_;  ///< of a cell, x fastest
 };
 
-/// Sets the widths of the lines' cells; whether all vertices are on the lines.
+/// Sets the widths of the lines' cells. True if all vertices are on the lines.
 bool set_widths(const mesh::Mesh& mesh, std::array<BoxLine, 3>& lines) {
   constexpr double rounding = 1e-12;
   const mesh::BoxNodes& box = *mesh.box;
@@ -137,7 +129,7 @@ double one_diffusion(const BilinearForm& form) {
   return differs ? 0 : *first;
 }
 
-/// Sets the mean transfer of each side; whether each is one number on the whole side, and no facet is within the box.
+/// Sets the mean transfer of each side. True if each is one number on the whole side, and no facet is within the box.
 bool set_transfer(const BilinearForm& form, const mesh::GridIndex& cells, std::array<BoxLine, 3>& lines) {
   const mesh::GridIndexing places(cells[0], cells[1]);
   std::array<double, 6> sum{}, least{}, most{};
@@ -185,7 +177,7 @@ bool limit_transfer(BoxLine& line) {
   return are_within;
 }
 
-/// What keeps sum_axes K from being 0 for constants: half of its least value beside that.
+/// A bound that keeps sum_axes K from being 0 for constants: half of its least value beside that.
 double least_of(const std::array<TensorAxis, 3>& axes) {
   constexpr double rounding = 1e-12;
   double second = std::numeric_limits<double>::infinity();
@@ -338,14 +330,13 @@ std::int64_t bytes_of_tensor(const BilinearForm* form, std::int64_t, Device devi
 }
 
 bool tensor_is_best(const BilinearForm& form, Device device) {
-  constexpr int most_dense = 400;  // unknowns of a line whose eigenvectors are not waves
   const std::optional<SeparableBox> box = separable_box(form);
   if (!box || !box->why_not_equal.empty()) return false;
   const int most_points = device == Device::host ? 2'000 : 16'000;
   int points = 0;
   for (int axis = 0; axis < form.space->mesh().dimension(); ++axis) {
     const BoxLine& line = box->lines[axis];
-    if (!line.is_equal() && line.unknowns() > most_dense) return false;
+    if (!line.has_cheap_eigenvectors()) return false;
     points += line.unknowns();
   }
   return points <= most_points;

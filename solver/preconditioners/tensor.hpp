@@ -41,7 +41,7 @@ std::unique_ptr<Preconditioner<T>> make_tensor(const operators::Operator<T>& a, 
 std::int64_t bytes_of_tensor(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device,
                              std::string_view of_cg);
 
-/// Whether the form is separable, and its eigenvectors and an application take less time than multigrid does.
+/// True if the form is separable, and its eigenvectors and an application take less time than multigrid does.
 bool tensor_is_best(const operators::BilinearForm& form, operators::Device device);
 
 }  // namespace femcg::solver

@@ -150,7 +150,7 @@ double iterations_of_all(const PredictionInput& of, CgMethod together) {
   return takes_several(together) ? of.iterations : of.iterations * systems;
 }
 
-/// Of the least vertex, edge, face or cell that has two nodes of a lattice.
+/// The dimension of the least vertex, edge, face or cell that has two nodes of a lattice.
 int dimension_of_pair(const mesh::Lattice& lattice, int a, int b) {
   const std::array<int, 3>&x = lattice.index(a), &y = lattice.index(b);
   const int p = lattice.degree(), d = mesh::dimension(lattice.shape());

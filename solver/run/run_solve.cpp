@@ -84,7 +84,7 @@ void take_over(const Record& of, Record& record) {
   record.machine.copy_bandwidth = of.machine.copy_bandwidth;
 }
 
-/// What full multigrid's start was worth to CG.
+/// One sentence on the gain of full multigrid's start for CG.
 std::string saved_by_start(const CgResult& cg, const std::string& load) {
   const Iteration& start = cg.history.front();
   std::string text = fmt::format("CG began{} from full multigrid's approximation, relative residual {:.1e}",
