@@ -470,7 +470,8 @@ TEST_CASE("jumps of the diffusion cost few iterations") {
         const bool inside = std::hypot(x[0] - 0.45, x[1] - 0.55, mesh.dimension() == 3 ? x[2] - 0.4 : 0.0) < 0.25;
         std::ranges::fill(values, inside ? jump : 1.0);
       };
-      CHECK(iterations_with_multigrid(small.form, "csr", 1e-9) <= 15);
+      // Rounding alone leaves residuals of 1e-9 for a random b, since |A| |x| is 1e7 |b|.
+      CHECK(iterations_with_multigrid(small.form, "csr", 1e-8) <= 15);
     }
 }
 
