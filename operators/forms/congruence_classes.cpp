@@ -6,10 +6,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <random>
 #include <span>
 #include <unordered_map>
 
+#include "mesh/base/counting.hpp"
 #include "mesh/base/first_failure.hpp"
 #include "mesh/base/pages.hpp"
 #include "mesh/geometry.hpp"
@@ -91,33 +91,20 @@ class ClassesOfCells {
   std::uint64_t last_hash_ = 0;
 };
 
-/// Whether a few cells tell that there are more kinds than `most`. Of m distinct ones drawn from N cells of K kinds,
-/// m^2 / 2 (1 / K - 1 / N) pairs are alike in the mean, or more, about; where 500 or more are expected and less than
-/// three quarters of them are met, there are more kinds but for one draw in 10^7. So of a mesh refined uniformly, which
-/// has some cells of each kind.
+/// About how many classes there are, by the distinct hashes of a part of all hash values: each class is in it with all
+/// of its cells, or with none. The part has some 2,000 of `most` classes, so that the error is 2% there.
 template <class DiffusionOf>
-bool surely_more_classes(const CellShapes& shapes, const DiffusionOf& diffusion_of, std::int32_t cells,
-                         std::int64_t most) {
-  constexpr double wanted = 1000, enough = 500;  // pairs
-  const auto draws = static_cast<std::int64_t>(std::sqrt(2 * wanted * static_cast<double>(most))) + 1;
-  if (draws > cells / 4) return false;  // hardly less than all
-  std::vector<std::int32_t> drawn;
-  std::minstd_rand random;  // the same cells in every run
-  for (std::int64_t k = 0; k < draws; ++k) drawn.push_back(static_cast<std::int32_t>(random() % cells));
-  std::ranges::sort(drawn);
-  drawn.erase(std::ranges::unique(drawn).begin(), drawn.end());
-  const auto m = static_cast<double>(drawn.size());
-  const double expected = m * m / 2 * (1 / static_cast<double>(most) - 1 / static_cast<double>(cells));
-  if (expected < enough) return false;
-  std::vector<std::uint64_t> hashes;
-  for (const std::int32_t cell : drawn) hashes.push_back(shapes.hash(cell, diffusion_of(cell)));
+double expected_classes(const CellShapes& shapes, const DiffusionOf& diffusion_of, std::int32_t cells,
+                        std::int64_t most) {
+  const std::uint64_t parts = std::bit_floor(static_cast<std::uint64_t>(std::max<std::int64_t>(most / 2000, 1)));
+  std::vector<std::uint64_t> hashes = mesh::collect<std::uint64_t>(cells, [&](std::int64_t i, auto& found) {
+    const auto cell = static_cast<std::int32_t>(i);
+    const std::uint64_t hash = shapes.hash(cell, diffusion_of(cell));
+    if (hash % parts == 0) found.push_back(hash);
+  });
   std::ranges::sort(hashes);
-  std::int64_t pairs = 0;
-  for (std::size_t k = 1, alike = 0; k < hashes.size(); ++k) {
-    alike = hashes[k] == hashes[k - 1] ? alike + 1 : 0;
-    pairs += static_cast<std::int64_t>(alike);
-  }
-  return static_cast<double>(pairs) < 0.75 * expected;
+  const auto distinct = std::ranges::unique(hashes).begin() - hashes.begin();
+  return static_cast<double>(parts) * static_cast<double>(distinct);
 }
 
 /// With one diffusion: as many kinds as cells make up a rectangle or cuboid.
@@ -135,13 +122,25 @@ std::optional<CongruenceClasses> classes_of_box(const mesh::Mesh& mesh, std::int
 
 }  // namespace
 
+bool has_congruent_cells(const BilinearForm& form, std::int64_t most_classes) {
+  if (!is_constant_in_cells(form)) return false;
+  const mesh::Mesh& mesh = form.space->mesh();
+  const std::vector<double> diffusion = diffusion_of_cells(form).values;
+  if (mesh.is_uniform_box() && all_equal(diffusion)) return mesh::cells_per_cuboid(mesh.shape) <= most_classes;
+  const auto diffusion_of = [&](std::int32_t cell) { return diffusion[diffusion.size() > 1 ? cell : 0]; };
+  return expected_classes(CellShapes(mesh), diffusion_of, form.cells(), most_classes) <=
+         static_cast<double>(most_classes);
+}
+
 std::optional<CongruenceClasses> find_congruence_classes(const BilinearForm& form, std::span<const double> diffusion,
                                                          std::int64_t most_classes) {
   const mesh::Mesh& mesh = form.space->mesh();
   if (mesh.is_uniform_box() && all_equal(diffusion)) return classes_of_box(mesh, most_classes);
   const CellShapes shapes(mesh);
   const auto diffusion_of = [&](std::int32_t cell) { return diffusion[diffusion.size() > 1 ? cell : 0]; };
-  if (surely_more_classes(shapes, diffusion_of, form.cells(), most_classes)) return std::nullopt;
+  constexpr double surely = 1.25;  // far beyond the error of what is expected
+  if (expected_classes(shapes, diffusion_of, form.cells(), most_classes) > surely * static_cast<double>(most_classes))
+    return std::nullopt;
   mesh::Array<std::uint64_t> hashes = mesh::unset<std::uint64_t>(static_cast<std::size_t>(form.cells()));
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < form.cells(); ++cell) hashes[cell] = shapes.hash(cell, diffusion_of(cell));

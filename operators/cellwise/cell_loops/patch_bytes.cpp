@@ -1,10 +1,7 @@
 #include "operators/cellwise/cell_loops/patch_bytes.hpp"
 
 #include "mesh/element/quadrature.hpp"
-#include "operators/cellwise/cell_loops/dedup_option.hpp"
 #include "operators/forms/bilinear_form.hpp"
-#include "operators/forms/cell_diffusion.hpp"
-#include "operators/forms/congruence_classes.hpp"
 
 namespace femcg::operators {
 
@@ -38,12 +35,6 @@ PatchBytes bytes_of_patches(const BilinearForm& form, CellLayout layout, Conflic
 
 std::int64_t expected_interface(const BilinearForm& form) {
   return form.unknowns * std::int64_t{form.space->mesh().dimension() == 2 ? 4 : 11};
-}
-
-bool has_identical_cells(const BilinearForm& form, std::int64_t most_classes) {
-  if (!is_constant_in_cells(form)) return false;
-  const CellDiffusion diffusion = diffusion_of_cells(form);
-  return find_congruence_classes(form, diffusion.values, most_classes).has_value();
 }
 
 }  // namespace femcg::operators

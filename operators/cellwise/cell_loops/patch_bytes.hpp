@@ -50,10 +50,6 @@ std::int64_t padded_cells(const BilinearForm& form) {
 /// came out on the cases of cases/h200.
 std::int64_t expected_interface(const BilinearForm& form);
 
-/// True if so many cells are identical that what they have in common is stored once (Dedup::automatic), of no more than
-/// `most_classes`.
-bool has_identical_cells(const BilinearForm& form, std::int64_t most_classes);
-
 /// Cost of a product that reads so many bytes beside x and y, with so many multiply-adds in each of `cells`.
 template <std::floating_point T>
 Footprint footprint_of_cells(const BilinearForm& form, std::int64_t cells, std::int64_t read_bytes,

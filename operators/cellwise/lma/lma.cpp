@@ -12,6 +12,7 @@
 #include "operators/cellwise/cell_loops/patch_option.hpp"
 #include "operators/cellwise/lma/lma_inputs.hpp"
 #include "operators/forms/check/form_diagonal.hpp"
+#include "operators/forms/congruence_classes.hpp"
 #include "operators/forms/element_matrices.hpp"
 
 namespace femcg::operators {
@@ -123,7 +124,7 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, ConflictResolution res
   const std::int64_t matrices = in_runs ? patches.slots * ((packed_bytes + run_bytes - 1) / run_bytes * run_bytes)
                                         : patches.slots * packed_bytes + run_bytes;
   const bool perhaps_once = dedup != Dedup::off,
-             once = perhaps_once && has_identical_cells(form, most_classes(form.cells()));
+             once = perhaps_once && has_congruent_cells(form, most_classes(form.cells()));
   StorageEstimate estimate;
   estimate.arrays = {{"element matrices", patches.slots, matrices},
                      {"places of dofs", patches.slots, patches.lists},

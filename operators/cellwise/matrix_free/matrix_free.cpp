@@ -28,6 +28,7 @@
 #include "operators/cellwise/matrix_free/matrix_free_inputs.hpp"
 #include "operators/cellwise/matrix_free/robin/robin_facets.hpp"
 #include "operators/forms/check/form_diagonal.hpp"
+#include "operators/forms/congruence_classes.hpp"
 
 namespace femcg::operators {
 
@@ -281,7 +282,7 @@ Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoi
   const CellGeometry geometry = expected_geometry(form, choice.dedup == Dedup::on ? "vertices" : choice.geometry);
   const bool once = may_share(geometry) &&
                     (choice.dedup == Dedup::on ||
-                     (choice.dedup == Dedup::automatic && has_identical_cells(form, most_matrix_free_classes(form))));
+                     (choice.dedup == Dedup::automatic && has_congruent_cells(form, most_matrix_free_classes(form))));
   const double affine = geometry == CellGeometry::mixed ? expected_affine_share(form) : 0;
   const CellGeometry others = expects_pairs(form, choice) ? CellGeometry::pairs : CellGeometry::stored;
   // Of mixed cells the mean.
