@@ -73,7 +73,7 @@ std::string opening(const std::string& type) {
 // one byte, as of points in the plane, where z is 0, are found in half the time of all that repeats.
 std::size_t deflated(std::span<Bytef> to, std::span<const Bytef> from) {
   constexpr std::size_t window = std::size_t{1} << 15;
-  constexpr double hardly = 0.9, little = 0.5, as_good = 1.15;
+  constexpr double hardly = 0.75, little = 0.5, as_good = 1.15;
   int level = Z_BEST_SPEED, strategy = Z_DEFAULT_STRATEGY;
   if (from.size() > 2 * window) {
     const std::size_t all = deflated(to, from.first(window), level, strategy);

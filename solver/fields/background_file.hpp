@@ -9,7 +9,7 @@
 namespace femcg::solver {
 
 /// solution.vtu among the files of a run. A thread of its own may write its points and cells, which are most of it,
-/// while a GPU iterates and the processor has nothing else to do.
+/// while the operator is made and a GPU iterates.
 class BackgroundFile {
  public:
   /// Both must outlive it, and nobody else adds files before finish().

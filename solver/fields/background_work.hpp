@@ -1,6 +1,7 @@
 #pragma once
 
 #include <omp.h>
+#include <sys/resource.h>
 
 #include <cstdint>
 #include <future>
@@ -12,22 +13,23 @@
 
 namespace femcg::solver {
 
-/// True if the problem is large enough for a background thread: writing the solution takes longer than starting one,
-/// and CG longer than the disturbance.
+/// True if the problem is large enough for a background thread: writing the solution takes longer than starting one.
 inline bool background_pays(const mesh::FunctionSpace& space) {
   constexpr std::int32_t dofs = 1'000'000;
   return space.dof_count() >= dofs;
 }
 
-/// Starts a thread that works on all cores but one, which launches kernels on the GPU meanwhile. Returns a future
-/// without a state where there are too few cores.
+/// Starts a thread that works on all cores but one, with the least priority: it takes the time that others leave.
+/// Returns a future without a state where there are too few cores.
 template <class Work>
 std::future<std::invoke_result_t<Work>> begin_in_background(Work work) {
   constexpr int enough = 4;
   const int threads = omp_get_max_threads();
   if (threads < enough) return {};
   return std::async(std::launch::async, [threads, work = std::move(work)] {
-    omp_set_num_threads(threads - 1);  // of this thread's loops
+    constexpr int least = 19;
+    static_cast<void>(setpriority(PRIO_PROCESS, 0, least));  // of this thread, on Linux, and of those that it starts
+    omp_set_num_threads(threads - 1);                        // of this thread's loops
     return work();
   });
 }

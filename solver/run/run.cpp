@@ -162,14 +162,11 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   if (!resolved.solver.initial.empty()) record.warnings.push_back(begun_from(resolved.solver));
 
   // Operator, preconditioner, conjugate gradients.
-  const auto beside = [&] {
-    if (writes) of_solutions->begin(problem.loads().size());
-  };
+  if (writes && record.device == operators::Device::cuda) of_solutions->begin(problem.loads().size());
   const SolverChoice solver = with_preconditioner(resolved.solver, record.problem.unknowns, problem.form(),
                                                   record.device, context.processes.size(), record.why_preconditioner);
   record.preconditioner = solver.preconditioner;
-  solved = solve({solver, resolved.mesh, resolved.distribution, initial, std::move(expected), beside}, kept, context,
-                 record);
+  solved = solve({solver, resolved.mesh, resolved.distribution, initial, std::move(expected)}, kept, context, record);
 
   // Quantities, fields, bandwidths, files.
   progress.step("measuring the solution");

@@ -221,7 +221,6 @@ class Solve {
         solver_.precision == Precision::mixed ? CgMethod::automatic : batched_method(a, preconditioner);
     std::future<std::vector<double>> room;  // of the first solution: one thread clears it, while a GPU iterates
     if (record_.device == operators::Device::cuda) {
-      input_.beside();
       room = std::async(std::launch::async, [&] {
         return mesh::filled<double>(static_cast<std::size_t>(problem_.form().space->dof_count()));
       });

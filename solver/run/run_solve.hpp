@@ -1,6 +1,5 @@
 #pragma once
 
-#include <functional>
 #include <future>
 #include <optional>
 #include <vector>
@@ -30,7 +29,6 @@ struct SolveInput {
   const DistributionChoice& distribution;
   const InitialUnknowns& initial;
   std::optional<OperatorEstimates> expected;  ///< where what operators take on this device is known already
-  std::function<void()> beside;               ///< begins what the processor may do while CG is on a GPU
 };
 
 /// Makes operator and preconditioner, or takes those of an earlier run (CachedParts::made); solves all loads by CG;
