@@ -26,6 +26,12 @@ std::int64_t batch_of(const Options& options, operators::Device device) {
   return device == operators::Device::host || is_applied ? 1 : 16;
 }
 
+/// BatchQueue: whether a GPU has a batch before the host has seen the one before.
+template <std::floating_point T>
+bool sends_ahead(const Preconditioner<T>* m) {
+  return m == nullptr || !m->takes_few_iterations();
+}
+
 /// Numbers of one iteration as the host reads them: p'Ap of its direction, and r'z and r'r of the residual after it.
 struct IterationNumbers {
   double energy, rz, rr;
@@ -77,7 +83,7 @@ class BatchScalars {
   std::vector<Scalars> of_;
 };
 
-/// Batches of iterations on their way through a device. A GPU has the next batch before the host looks at the one
+/// Batches of iterations on their way through a device. A GPU may have the next batch before the host looks at the one
 /// before, each as one CUDA graph where they are recorded; their scalars are read back asynchronously.
 class BatchQueue {
  public:
@@ -87,8 +93,14 @@ class BatchQueue {
   };
 
   /// `iterate(n)` gives the device n iterations, whose numbers are then in `scalars`; a batch has `batch` of them.
-  BatchQueue(const operators::Vector<double>& scalars, std::int64_t batch, std::function<void(std::int64_t)> iterate)
-      : scalars_(scalars), device_(scalars.device()), batch_(batch), iterate_(std::move(iterate)) {
+  /// Without `ahead` a batch waits until the one before was received.
+  BatchQueue(const operators::Vector<double>& scalars, std::int64_t batch, std::function<void(std::int64_t)> iterate,
+             bool ahead)
+      : scalars_(scalars),
+        device_(scalars.device()),
+        batch_(batch),
+        most_(device_ == operators::Device::host || !ahead ? 1 : 2),
+        iterate_(std::move(iterate)) {
     for (int i = 0; i < 2; ++i) readbacks_.emplace_back(scalars.size(), device_);
   }
   BatchQueue(const BatchQueue&) = delete;
@@ -104,7 +116,7 @@ class BatchQueue {
   }
 
   bool is_empty() const { return in_flight_.empty(); }
-  bool is_full() const { return in_flight_.size() == (device_ == operators::Device::host ? 1U : 2U); }
+  bool is_full() const { return in_flight_.size() == most_; }
   /// Iterations in flight.
   std::int64_t iterations() const { return std::accumulate(in_flight_.begin(), in_flight_.end(), std::int64_t{0}); }
   /// Iterations of the batch that was sent last.
@@ -135,6 +147,7 @@ class BatchQueue {
   const operators::Vector<double>& scalars_;
   operators::Device device_;
   std::int64_t batch_, last_ = batch_, sent_ = 0;
+  std::size_t most_;  ///< batches in flight
   std::function<void(std::int64_t)> iterate_;
   std::vector<operators::AsyncReadback> readbacks_;
   std::optional<operators::CudaGraph> graph_;

@@ -28,10 +28,13 @@ struct ColumnRecurrences {
                 [this](Vector<double>& numbers, std::int64_t place) {
                   return CgMultiScalars(numbers, place, MultiScalar(running, 0, cg.x().stride()));
                 }),
-        queue(scalars.numbers(), batch, [this](std::int64_t iterations) {
-          scalars.go_on();
-          cg.iterate(iterations, scalars);
-        }) {
+        queue(
+            scalars.numbers(), batch,
+            [this](std::int64_t iterations) {
+              scalars.go_on();
+              cg.iterate(iterations, scalars);
+            },
+            sends_ahead(options.preconditioner)) {
     operators::clear(running);
     if (!options.captured) return;
     queue.warm_up();

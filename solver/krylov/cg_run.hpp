@@ -104,14 +104,16 @@ class CgRun {
                  [](operators::Vector<double>& numbers, std::int64_t place) {
                    return operators::CgScalars(numbers, place);
                  }),
-        queue_(scalars_.numbers(), plan_.batch,
-               [this](std::int64_t iterations) {
-                 scalars_.go_on();
-                 recurrence_->iterate(iterations, scalars_);
-               }),
+        queue_(
+            scalars_.numbers(), plan_.batch,
+            [this](std::int64_t iterations) {
+              scalars_.go_on();
+              recurrence_->iterate(iterations, scalars_);
+            },
+            sends_ahead(options.preconditioner)),
         x_(a, b, x, options, options.reliable_update > 0),
-        is_solved_at_once_(options.preconditioner != nullptr && options.preconditioner->is_inverse()),
-        energy_(options.energy, options.tolerance, is_solved_at_once_),
+        energy_(options.energy, options.tolerance,
+                options.preconditioner != nullptr && options.preconditioner->is_inverse()),
         reliable_update_(options.reliable_update) {
     result_.method = plan_.method;
     result_.loop = plan_.loop;
@@ -168,8 +170,8 @@ class CgRun {
   /// Gives the device as many batches as it takes.
   void send_batches() {
     constexpr std::int64_t refresh_every = 64;  // iterations: 5% more products (Recurrence::refresh)
-    while (!update_due_ && !queue_.is_full() && !(is_solved_at_once_ && has_batches()) &&
-           sent_ < options_.max_iterations && !(options_.enough && options_.enough())) {
+    while (!update_due_ && !queue_.is_full() && sent_ < options_.max_iterations &&
+           !(options_.enough && options_.enough())) {
       const std::int64_t iterations = std::min(plan_.batch, options_.max_iterations - sent_);
       if (since_refresh_ >= refresh_every) {
         recurrence_->refresh(scalars_.last());
@@ -378,7 +380,6 @@ class CgRun {
   BatchScalars<operators::CgScalars> scalars_;
   BatchQueue queue_;
   RefinedSolution<T> x_;
-  bool is_solved_at_once_;  ///< no iteration is sent ahead
   EnergyCriterion energy_;
   LoopClock clock_;
   Restarts restarts_, checks_;  ///< by residuals; by what the energies' check finds

@@ -60,6 +60,9 @@ class Preconditioner {
   bool is_fused() const { return is_identity() || inverse_diagonal() != nullptr; }
   /// True if M^-1 is A^-1 but for rounding: r'M^-1 r is then the energy of the error, |x - A^-1 b|_A^2.
   virtual bool is_inverse() const { return false; }
+  /// True if an iteration takes much longer than the host waits for its numbers, and there are a few: none is then sent
+  /// to a GPU before the host has seen the last.
+  virtual bool takes_few_iterations() const { return false; }
   /// True if the host waits for the device, or for other processes, within apply().
   virtual bool waits() const { return false; }
   /// Of apply().

@@ -116,6 +116,7 @@ class Multigrid final : public Preconditioner<T> {
     return true;
   }
   bool waits() const override { return hierarchy_.shared > 0; }
+  bool takes_few_iterations() const override { return true; }
 
   PreconditionerCost cost() const override {
     const int products = 2 * hierarchy_.levels.front().smoothing;

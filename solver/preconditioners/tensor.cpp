@@ -282,6 +282,7 @@ class Tensor final : public Preconditioner<T> {
         dimension_(form.space->mesh().dimension()) {}
 
   bool is_inverse() const override { return why_not_equal_.empty(); }
+  bool takes_few_iterations() const override { return true; }
   /// Each axis reads and writes all points twice; so do the gather, the division and the scatter once.
   PreconditionerCost cost() const override { return {0, 4 * dimension_ + 6, 0}; }
   std::map<std::string, std::string> chosen() const override {
