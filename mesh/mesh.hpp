@@ -45,6 +45,7 @@ struct Mesh {
   std::vector<std::int32_t> cell_nodes;    ///< cells x lattice_size(shape, order), row by row; empty of a box
   std::optional<BoxNodes> box;             ///< what is said in place of empty lists
   std::vector<std::int32_t> cell_regions;  ///< index into region_names, one a cell
+  bool follows_curve = false;              ///< cells come along the Hilbert curve, or were split from such
   std::vector<std::string> region_names;   ///< at least one
   std::vector<BoundaryGroup> boundaries;   ///< disjoint or not; facets in no group are the unnamed boundary
   std::vector<BoundaryFacet> cuts;         ///< where cells of other processes go on: no boundary; sorted

@@ -220,6 +220,7 @@ void order_cells_along_curve(Mesh& mesh) {
   }
   mesh.cell_nodes = std::move(cell_nodes);
   mesh.cell_regions = std::move(regions);
+  mesh.follows_curve = true;
   for (BoundaryGroup& group : mesh.boundaries)
     for (BoundaryFacet& facet : group.facets) facet.cell = new_number[facet.cell];
 }
@@ -262,6 +263,7 @@ Mesh refine(const FunctionSpace& lattice) {
   Mesh refined;
   refined.shape = mesh.shape;
   refined.order = mesh.order;
+  refined.follows_curve = mesh.follows_curve;
   refined.coordinates = lattice.dof_points();
   refined.region_names = mesh.region_names;
   refined.warnings = mesh.warnings;

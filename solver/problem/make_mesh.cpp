@@ -62,12 +62,15 @@ void check_refinements_left(const MeshChoice& choice, const mesh::Mesh& mesh) {
   }
 }
 
+bool follows_curve(const MeshChoice& choice) {
+  const bool from_file = std::holds_alternative<mesh::GmshOptions>(choice.source);
+  return choice.cell_order == CellOrder::curve || (choice.cell_order == CellOrder::automatic && from_file);
+}
+
 /// With its cells in the order that the case asks for.
 mesh::Mesh generate_in_order(const MeshChoice& choice) {
   mesh::Mesh mesh = generate(choice);
-  const bool from_file = std::holds_alternative<mesh::GmshOptions>(choice.source);
-  const bool curve = choice.cell_order == CellOrder::curve || (choice.cell_order == CellOrder::automatic && from_file);
-  if (curve) mesh::order_cells_along_curve(mesh);
+  if (follows_curve(choice)) mesh::order_cells_along_curve(mesh);
   return mesh;
 }
 
@@ -141,6 +144,7 @@ mesh::Mesh make_unrefined_mesh(const MeshChoice& choice) {
                         return !group.second.where || choice.conditions.contains(group.first);
                       });
     mesh::Mesh mesh = kept ? keep(choice, *file) : generate_in_order(choice);
+    mesh.follows_curve = follows_curve(choice);
     check_refinements_left(choice, mesh);
     return mesh;
   });

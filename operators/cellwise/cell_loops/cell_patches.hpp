@@ -44,10 +44,11 @@ struct CellPatch {
 
 /// How a GPU's thread blocks go over the cells of a mesh, y = sum_p Q_p' (sum_{c in p} P_c' K_c P_c) Q_p x.
 ///
-/// Patches are pieces of the Hilbert curve through the cells' centres, whatever the order of the cells in the mesh. A
-/// thread block copies its patch's part of x to shared memory (Q_p), adds up the cells there (P_c), colour by colour,
-/// and hands its part of y on: unknowns of this patch only are stored, shared ones, the interface, are added
-/// (ConflictResolution).
+/// Patches are pieces of the Hilbert curve through the cells' centres, whatever the order of the cells in the mesh; of
+/// a mesh that was refined after its cells had been put in that order, pieces of its own order, which leave 10 to 25%
+/// fewer shared unknowns. A thread block copies its patch's part of x to shared memory (Q_p), adds up the cells there
+/// (P_c), colour by colour, and hands its part of y on: unknowns of this patch only are stored, shared ones, the
+/// interface, are added (ConflictResolution).
 ///
 /// Unknowns are put in the order of the patches, own ones of each together, so that a thread block reads and writes
 /// most of its part of a vector in one piece: wherever there is a number of an unknown, it is its position in that

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
 #include "mesh/dofs/space_filling_curve.hpp"
 
 namespace femcg::operators {
@@ -195,7 +196,13 @@ class Drafter {
 }  // namespace
 
 std::vector<PatchDraft> draft_patches(const BilinearForm& form, const PatchOptions& options) {
-  const std::vector<std::int32_t> order = mesh::cells_along_curve(form.space->mesh());
+  std::vector<std::int32_t> order;
+  if (const mesh::Mesh& mesh = form.space->mesh(); mesh.follows_curve) {
+    order = mesh::filled<std::int32_t>(static_cast<std::size_t>(mesh.cell_count()));
+    std::iota(order.begin(), order.end(), 0);
+  } else {
+    order = mesh::cells_along_curve(mesh);
+  }
   const std::size_t step = static_cast<std::size_t>(options.cells), pieces = (order.size() + step - 1) / step;
   std::vector<std::vector<PatchDraft>> of_piece(pieces);
   mesh::FirstFailure failure;

@@ -22,8 +22,8 @@ struct PatchDraft {
   std::vector<Tie> ties;               ///< of the unknowns, once the owners are known
 };
 
-/// The patches along the Hilbert curve through the cells, each with no more cells and unknowns than it may have. Made
-/// in parallel; the same for any number of threads.
+/// The patches along the Hilbert curve through the cells (mesh::Mesh::follows_curve), each with no more cells and
+/// unknowns than it may have. Made in parallel; the same for any number of threads.
 std::vector<PatchDraft> draft_patches(const BilinearForm& form, const PatchOptions& options);
 
 }  // namespace femcg::operators
