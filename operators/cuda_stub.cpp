@@ -122,6 +122,9 @@ std::vector<double> cuda_integrals(const FunctionOnGpu&, const IntegralTables&) 
 std::vector<double> cuda_error_squares(const FunctionOnGpu&, const ErrorTables&, std::span<const PointProgram>) {
   refuse();
 }
+Vector<std::int32_t> cuda_places_between(const Vector<std::int32_t>&, const Vector<std::int32_t>&, std::int64_t) {
+  refuse();
+}
 void cuda_add_energies(const double*, const double*, int, double*) { refuse(); }
 void cuda_send_values(std::span<const double>, double*) { refuse(); }
 
@@ -141,12 +144,15 @@ FEMCG_REFUSES(std::unique_ptr<MultiVectorKernels<T>>, make_cuda_multi_vector_ker
               (std::int64_t, const cuda::ProcessSums*));
 FEMCG_REFUSES(DiagonalRange, cuda_range_of_diagonal, (const Vector<T>&, std::int64_t));
 FEMCG_REFUSES(void, cuda_invert_diagonal, (const Vector<T>&, double, InverseDiagonal&));
+FEMCG_REFUSES(void, cuda_random_residual,
+              (const InverseDiagonal&, const Vector<std::int32_t>&, std::span<const std::int64_t>, Vector<T>&));
 FEMCG_REFUSES(void, cuda_set_column, (const Vector<T>&, const Vector<std::int32_t>&, int, MultiVector<T>&));
 FEMCG_REFUSES(void, cuda_set_columns, (std::span<const Vector<T>>, int, MultiVector<T>&));
 FEMCG_REFUSES(void, cuda_get_columns, (const MultiVector<T>&, int, std::span<Vector<T>>));
 FEMCG_REFUSES(void, cuda_get_column, (const MultiVector<T>&, int, const Vector<std::int32_t>&, Vector<T>&));
 FEMCG_REFUSES(void, cuda_gather, (const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&));
 FEMCG_REFUSES(void, cuda_scatter, (const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&));
+FEMCG_REFUSES(void, cuda_clear_at, (std::span<const std::int32_t>, Vector<T>&));
 FEMCG_REFUSES(void, cuda_gather_rounded, (const Vector<double>&, const Vector<std::int32_t>&, Vector<T>&));
 FEMCG_REFUSES(void, cuda_scatter_added, (const Vector<T>&, const Vector<std::int32_t>&, Vector<double>&));
 FEMCG_REFUSES(std::unique_ptr<Transfer<T>>, make_cuda_cell_transfer,

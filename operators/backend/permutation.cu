@@ -1,5 +1,6 @@
 // Permutations of vectors, a thread per entry: 4 bytes of the list and two words per entry, one of them scattered.
 
+#include "operators/backend/copied_values.hpp"
 #include "operators/backend/launch.cuh"
 #include "operators/backend/permutation.hpp"
 
@@ -32,6 +33,29 @@ __global__ void scatter_added_kernel(std::int64_t size, const T* from, const std
   if (i < size) to[places != nullptr ? places[i] : i] += static_cast<double>(from[i]);
 }
 
+/// An ordering; null where each number is in its own place.
+__device__ std::int32_t number_at(const std::int32_t* order, std::int64_t i) {
+  return order != nullptr ? order[i] : static_cast<std::int32_t>(i);
+}
+__global__ void compare_kernel(std::int64_t size, const std::int32_t* from, const std::int32_t* to, int* differ) {
+  const std::int64_t i = cuda::thread_number();
+  if (i < size && number_at(from, i) != number_at(to, i)) *differ = 1;
+}
+__global__ void invert_kernel(std::int64_t size, const std::int32_t* order, std::int32_t* places) {
+  const std::int64_t i = cuda::thread_number();
+  if (i < size) places[number_at(order, i)] = static_cast<std::int32_t>(i);
+}
+__global__ void compose_kernel(std::int64_t size, const std::int32_t* place_of, const std::int32_t* order,
+                               std::int32_t* places) {
+  const std::int64_t i = cuda::thread_number();
+  if (i < size) places[i] = place_of[number_at(order, i)];
+}
+template <class T>
+__global__ void clear_kernel(std::int64_t count, const std::int32_t* places, T* vector) {
+  const std::int64_t i = cuda::thread_number();
+  if (i < count) vector[places[i]] = 0;
+}
+
 const std::int32_t* data_of(const Vector<std::int32_t>& places) { return places.size() > 0 ? places.data() : nullptr; }
 
 }  // namespace
@@ -56,6 +80,24 @@ void cuda_scatter_added(const Vector<T>& from, const Vector<std::int32_t>& place
                to.data());
 }
 
+Vector<std::int32_t> cuda_places_between(const Vector<std::int32_t>& from, const Vector<std::int32_t>& to,
+                                         std::int64_t size) {
+  Vector<int> differ = zeros_on_gpu<int>(1);
+  cuda::launch(compare_kernel, blocks(size), block_threads, 0, size, data_of(from), data_of(to), differ.data());
+  if (copied(differ, Device::host)[0] == 0) return {};
+  Vector<std::int32_t> place_of(size, Device::cuda), places(size, Device::cuda);
+  cuda::launch(invert_kernel, blocks(size), block_threads, 0, size, data_of(from), place_of.data());
+  cuda::launch(compose_kernel, blocks(size), block_threads, 0, size, place_of.data(), data_of(to), places.data());
+  synchronize(Device::cuda);  // `place_of` goes
+  return places;
+}
+template <std::floating_point T>
+void cuda_clear_at(std::span<const std::int32_t> places, Vector<T>& vector) {
+  const Vector<std::int32_t> there = copied(places, Device::cuda);
+  cuda::launch(clear_kernel<T>, blocks(there.size()), block_threads, 0, there.size(), there.data(), vector.data());
+  synchronize(Device::cuda);  // `there` goes
+}
+
 template void cuda_gather(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
 template void cuda_gather(const Vector<float>&, const Vector<std::int32_t>&, Vector<float>&);
 template void cuda_scatter(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
@@ -64,5 +106,7 @@ template void cuda_gather_rounded(const Vector<double>&, const Vector<std::int32
 template void cuda_gather_rounded(const Vector<double>&, const Vector<std::int32_t>&, Vector<float>&);
 template void cuda_scatter_added(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
 template void cuda_scatter_added(const Vector<float>&, const Vector<std::int32_t>&, Vector<double>&);
+template void cuda_clear_at(std::span<const std::int32_t>, Vector<double>&);
+template void cuda_clear_at(std::span<const std::int32_t>, Vector<float>&);
 
 }  // namespace femcg::operators

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "operators/backend/mixed_bits.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
-#include "solver/preconditioners/mixed_bits.hpp"
 #include "solver/preconditioners/sparse_product.hpp"
 
 namespace femcg::solver {
@@ -48,7 +48,7 @@ enum State : std::uint64_t { out, undecided, in };
 /// The state, a hash and the number of an unknown, in the order by which the set is chosen; 2, 30 and 32 bits.
 std::uint64_t rank_of(State state, std::int32_t unknown) {
   const auto number = static_cast<std::uint32_t>(unknown);
-  return state << 62U | mixed_bits(unknown) >> 34U << 32U | number;
+  return state << 62U | operators::mixed_bits(unknown) >> 34U << 32U | number;
 }
 
 /// max_j over the neighbours of i and i itself.

@@ -12,10 +12,8 @@
 
 #include "operators/backend/passes/multi_vector_kernels.hpp"
 #include "operators/backend/passes/vector_kernels.hpp"
-#include "operators/backend/threads/parallel_rows.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/messages/error.hpp"
-#include "solver/preconditioners/mixed_bits.hpp"
 
 namespace femcg::solver {
 
@@ -51,24 +49,6 @@ constexpr std::array<OptionDescription, 2> degree_and_ratio{{
      [](std::string_view text) { return parse_ratio(text).has_value(); }},
 }};
 
-/// The number at a place of the start vector, from -1 to 1.
-double start_number(std::int64_t place) { return std::ldexp(static_cast<double>(mixed_bits(place) >> 11), -52) - 1; }
-
-/// r = D^1/2 times the start vector of Lanczos, in the operator's ordering.
-template <std::floating_point T>
-Vector<T> start_residual(const Operator<T>& a, const InverseDiagonal& inverse_diagonal) {
-  const std::span<const std::int64_t> numbers = vector_kernels_for(a).ownership().numbers();
-  const Vector<std::int32_t> order = operators::copied(a.ordering(), Device::host);
-  const InverseDiagonal inverse = operators::copied(inverse_diagonal, Device::host);
-  Vector<T> r(a.size());
-  operators::for_each_row(r.size(), [&](std::int64_t i) {
-    const std::int64_t natural = order.size() > 0 ? order[i] : i;
-    r[i] = static_cast<T>(start_number(numbers.empty() ? natural : numbers[natural]) /
-                          std::sqrt(static_cast<double>(inverse[i])));
-  });
-  return operators::copied(r, a.device());
-}
-
 /// r'D^-1 r before each of so many steps of CG preconditioned by D and after the last, and p'Ap in each.
 struct CgCoefficients {
   std::vector<double> rz, energy;
@@ -80,7 +60,9 @@ CgCoefficients coefficients_of_cg(const Operator<T>& a, const InverseDiagonal& i
   ClassicCg<T> cg(a, m != nullptr ? Inverse<T>(m) : Inverse<T>(inverse_diagonal), false);
   BatchScalars<CgScalars> scalars(
       steps, 0, 1, a.device(), [](Vector<double>& numbers, std::int64_t place) { return CgScalars(numbers, place); });
-  operators::copy(start_residual(a, inverse_diagonal), cg.r());
+  operators::copy(
+      operators::random_residual<T>(inverse_diagonal, a.ordering(), vector_kernels_for(a).ownership().numbers()),
+      cg.r());
   cg.start(scalars.of(0));
   cg.iterate(steps, scalars);
   CgCoefficients coefficients;

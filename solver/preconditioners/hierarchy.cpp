@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "operators/backend/passes/vector_kernels.hpp"
+#include "operators/backend/permutation.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/distributed/distributed_operator.hpp"
 #include "operators/distributed/distributed_transfer.hpp"
@@ -101,13 +102,6 @@ std::shared_ptr<const CsrMatrix<T>> square(const RectangularMatrix& matrix) {
   operators::for_each_row(matrix.value.size(),
                           [&](std::int64_t k) { result->values[k] = static_cast<T>(matrix.value[k]); });
   return result;
-}
-
-/// D^-1 with zeros for some unknowns.
-operators::InverseDiagonal without(const operators::InverseDiagonal& of, std::span<const std::int32_t> unknowns) {
-  operators::InverseDiagonal result = operators::copied(of, Device::host);
-  for (const std::int32_t unknown : unknowns) result[unknown] = 0;
-  return operators::copied(result, of.device());
 }
 
 /// z = (D^-1 + B) r of a level.
@@ -406,7 +400,8 @@ class HierarchyMaker {
       level.smooths_lines = true;
     } else if (vector_kernels_for(*level.a).ownership().sum(blocks.count()) > 0) {
       renumber(ordering_of(*level.a, map), blocks.unknowns);
-      whole = std::exchange(level.inverse_diagonal, without(level.inverse_diagonal, blocks.unknowns));
+      whole = operators::copied(level.inverse_diagonal, device_);
+      operators::clear_at(blocks.unknowns, level.inverse_diagonal);
       level.blocks = operators::make_local_solves<T>(std::move(blocks), device_);
     }
     if (level.blocks == nullptr) {

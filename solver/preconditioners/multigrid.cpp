@@ -46,28 +46,6 @@ constexpr std::array<OptionDescription, 4> choices{{
     {"levels.coarse", "csr or sell", "csr", "of the levels of degree 1 and of aggregates", is_stored},
 }};
 
-/// places[i]: where `from` has what `to` has at i. Empty where the two have one ordering.
-template <std::floating_point T, std::floating_point S>
-Vector<std::int32_t> places_between(const Operator<T>& from, const Operator<S>& to) {
-  const Vector<std::int32_t> a = operators::copied(from.ordering(), Device::host),
-                             b = operators::copied(to.ordering(), Device::host);
-  const std::int64_t size = from.size();
-  const auto unknown = [](const Vector<std::int32_t>& order, std::int64_t i) {
-    return order.size() == 0 ? static_cast<std::int32_t>(i) : order[i];
-  };
-  const std::int64_t others =
-      operators::sum_over_row_blocks(size, operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-        std::int64_t count = 0;
-        for (std::int64_t i = first; i < last; ++i) count += unknown(a, i) != unknown(b, i) ? 1 : 0;
-        return count;
-      });
-  if (others == 0) return {};
-  Vector<std::int32_t> place_in_a(size), places(size);
-  operators::for_each_row(size, [&](std::int64_t i) { place_in_a[unknown(a, i)] = static_cast<std::int32_t>(i); });
-  operators::for_each_row(size, [&](std::int64_t i) { places[i] = place_in_a[unknown(b, i)]; });
-  return operators::copied(places, from.device());
-}
-
 /// to[i] = from[places[i]], rounded.
 template <class From, class To>
 void gather_rounded(const Vector<From>& from, const Vector<std::int32_t>& places, Vector<To>& to) {
@@ -142,7 +120,7 @@ class Multigrid final : public Preconditioner<T> {
     std::optional<Vector<std::int32_t>> places;
     if (input.diagonal != nullptr)
       finest.diagonal = [&](const Operator<S>& level) {
-        places = places_between(a, level);
+        places = operators::places_between(a.ordering(), level.ordering(), a.size());
         Vector<S> diagonal(level.size(), level.device());
         gather_rounded(*input.diagonal, *places, diagonal);
         return diagonal;
@@ -150,7 +128,8 @@ class Multigrid final : public Preconditioner<T> {
     hierarchy_ = input.form == nullptr ? make_hierarchy<S>(*input.matrix, a.device(), finest, choice)
                                        : make_hierarchy<S>(*input.form, input.of, a.device(), finest, choice);
     if (input.form != nullptr && input.form->space->degree() == 4) cycles_at_start_ = 3;
-    places_ = places ? std::move(*places) : places_between(a, *hierarchy_.levels.front().a);
+    places_ = places ? std::move(*places)
+                     : operators::places_between(a.ordering(), hierarchy_.levels.front().a->ordering(), a.size());
   }
 
   void solve(const Vector<T>& r, Vector<T>& z) const override {

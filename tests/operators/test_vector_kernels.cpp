@@ -2,11 +2,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <utility>
+#include <vector>
 
+#include "operators/backend/passes/inverse_diagonal.hpp"
 #include "operators/backend/passes/vector_kernels.hpp"
+#include "operators/backend/permutation.hpp"
 #include "operators/capabilities.hpp"
 #include "tests/device.hpp"
 #include "tests/threads.hpp"
@@ -322,4 +327,65 @@ TEST_CASE_TEMPLATE("sums are in double precision and the same to the bit, howeve
   long double exact = 0;
   for (std::int64_t i = 0; i < n; ++i) exact += static_cast<long double>(a[i]) * b[i];
   CHECK(std::abs(dot - exact) <= 1e-13L * exact);
+}
+
+TEST_CASE("places between two orderings of one vector lead from one to the other") {
+  const auto ordering = [](std::int64_t n, std::int64_t step) {  // n and step have no common factor
+    Vector<std::int32_t> order(n);
+    for (std::int64_t i = 0; i < n; ++i) order[i] = static_cast<std::int32_t>(i * step % n);
+    return order;
+  };
+  for (const std::int64_t n : {1, 5, 509, 4099}) {
+    const Vector<std::int32_t> a = copied(ordering(n, 3), device()), b = copied(ordering(n, 7), device());
+    CHECK(places_between(a, copied(a, device()), n).size() == 0);
+    CHECK(places_between({}, {}, n).size() == 0);
+    if (n == 1) continue;
+    for (const auto& [from, to] : {std::pair{&a, &b}, {&b, &a}}) {
+      const Vector<std::int32_t> places = copied(places_between(*from, *to, n), Device::host),
+                                 of_from = copied(*from, Device::host), of_to = copied(*to, Device::host);
+      REQUIRE(places.size() == n);
+      for (std::int64_t i = 0; i < n; ++i) CHECK(of_from[places[i]] == of_to[i]);
+    }
+    const Vector<std::int32_t> natural = copied(places_between({}, a, n), Device::host);
+    for (std::int64_t i = 0; i < n; ++i) CHECK(natural[i] == copied(a, Device::host)[i]);
+  }
+}
+
+TEST_CASE_TEMPLATE("entries are cleared where that is asked for", T, double, float) {
+  Vector<T> vector = copied(waves<T>(1000, 0.3), device());
+  const std::vector<std::int32_t> places{0, 7, 512, 999};
+  clear_at(places, vector);
+  clear_at({}, vector);
+  const Vector<T> cleared = copied(vector, Device::host), before = waves<T>(1000, 0.3);
+  for (std::int32_t i = 0; i < 1000; ++i) CHECK(cleared[i] == (std::ranges::count(places, i) > 0 ? T(0) : before[i]));
+}
+
+TEST_CASE_TEMPLATE("the pseudo-random start is the same in every ordering, on every device", T, double, float) {
+  constexpr std::int64_t n = 5003;
+  const InverseDiagonal inverse = waves<float>(n, 0.7);  // of the unknowns
+  Vector<std::int32_t> order(n);
+  InverseDiagonal in_order(n);
+  for (std::int64_t i = 0; i < n; ++i) {
+    order[i] = static_cast<std::int32_t>(i * 11 % n);
+    in_order[i] = inverse[order[i]];
+  }
+  const Vector<T> natural = copied(random_residual<T>(copied(inverse, device()), {}), Device::host),
+                  ordered =
+                      copied(random_residual<T>(copied(in_order, device()), copied(order, device())), Device::host);
+  std::vector<std::int64_t> numbers(n);
+  for (std::int64_t k = 0; k < n; ++k) numbers[static_cast<std::size_t>(k)] = 3 * k + (std::int64_t{1} << 33);
+  const Vector<T> shared = copied(random_residual<T>(copied(inverse, device()), {}, numbers), Device::host);
+  double sum = 0, squares = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    CHECK(ordered[i] == natural[order[i]]);
+    const double root = std::sqrt(static_cast<double>(inverse[i]));
+    CHECK(static_cast<double>(natural[i]) * root == doctest::Approx(random_number(i)).epsilon(1e-6));
+    CHECK(static_cast<double>(shared[i]) * root ==
+          doctest::Approx(random_number(numbers[static_cast<std::size_t>(i)])).epsilon(1e-6));
+    CHECK(std::abs(random_number(i)) <= 1);
+    sum += random_number(i);
+    squares += random_number(i) * random_number(i);
+  }
+  CHECK(std::abs(sum / n) < 0.03);
+  CHECK(squares / n == doctest::Approx(1.0 / 3).epsilon(0.03));
 }

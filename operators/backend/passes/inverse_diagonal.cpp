@@ -60,9 +60,28 @@ InverseDiagonal inverse_of_diagonal(const Vector<T>& d, int exponent) {
   return inverse;
 }
 
+template <std::floating_point T>
+Vector<T> random_residual(const InverseDiagonal& inverse, const Vector<std::int32_t>& ordering,
+                          std::span<const std::int64_t> numbers) {
+  Vector<T> r(inverse.size(), inverse.device());
+  if (r.device() == Device::cuda) {
+    cuda_random_residual(inverse, ordering, numbers, r);
+    return r;
+  }
+  for_each_row(r.size(), [&](std::int64_t i) {
+    const std::int64_t k = ordering.size() > 0 ? ordering[i] : i;
+    r[i] = static_cast<T>(random_number(numbers.empty() ? k : numbers[k]) / std::sqrt(static_cast<double>(inverse[i])));
+  });
+  return r;
+}
+
 template DiagonalRange range_of_diagonal(const Vector<double>&, std::int64_t);
 template DiagonalRange range_of_diagonal(const Vector<float>&, std::int64_t);
 template InverseDiagonal inverse_of_diagonal(const Vector<double>&, int);
 template InverseDiagonal inverse_of_diagonal(const Vector<float>&, int);
+template Vector<double> random_residual(const InverseDiagonal&, const Vector<std::int32_t>&,
+                                        std::span<const std::int64_t>);
+template Vector<float> random_residual(const InverseDiagonal&, const Vector<std::int32_t>&,
+                                       std::span<const std::int64_t>);
 
 }  // namespace femcg::operators

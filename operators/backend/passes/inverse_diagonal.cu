@@ -5,6 +5,7 @@
 #include <bit>
 #include <limits>
 
+#include "operators/backend/copied_values.hpp"
 #include "operators/backend/launch.cuh"
 #include "operators/backend/passes/inverse_diagonal.hpp"
 
@@ -66,6 +67,17 @@ __global__ void __launch_bounds__(block_threads)
     inverse[i] = static_cast<float>(fmin(fmax(numerator / static_cast<double>(d[i]), least), most));
 }
 
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    random_kernel(std::int64_t rows, const float* inverse, const std::int32_t* ordering, const std::int64_t* numbers,
+                  T* r) {
+  const std::int64_t threads = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t i = cuda::thread_number(); i < rows; i += threads) {
+    const std::int64_t k = ordering != nullptr ? ordering[i] : i;
+    r[i] = static_cast<T>(random_number(numbers != nullptr ? numbers[k] : k) / sqrt(static_cast<double>(inverse[i])));
+  }
+}
+
 template <class Kernel>
 std::int64_t blocks(std::int64_t rows, Kernel kernel) {
   return std::min(cuda::blocks_of(rows, block_threads), cuda::resident_blocks(kernel, block_threads));
@@ -98,9 +110,22 @@ void cuda_invert_diagonal(const Vector<T>& d, double numerator, InverseDiagonal&
                inverse.data());
 }
 
+template <std::floating_point T>
+void cuda_random_residual(const InverseDiagonal& inverse, const Vector<std::int32_t>& ordering,
+                          std::span<const std::int64_t> numbers, Vector<T>& r) {
+  const Vector<std::int64_t> there = copied(numbers, Device::cuda);
+  cuda::launch(random_kernel<T>, blocks(r.size(), random_kernel<T>), block_threads, 0, r.size(), inverse.data(),
+               ordering.size() > 0 ? ordering.data() : nullptr, there.size() > 0 ? there.data() : nullptr, r.data());
+  synchronize(Device::cuda);  // `there` goes
+}
+
 template DiagonalRange cuda_range_of_diagonal(const Vector<double>&, std::int64_t);
 template DiagonalRange cuda_range_of_diagonal(const Vector<float>&, std::int64_t);
 template void cuda_invert_diagonal(const Vector<double>&, double, InverseDiagonal&);
 template void cuda_invert_diagonal(const Vector<float>&, double, InverseDiagonal&);
+template void cuda_random_residual(const InverseDiagonal&, const Vector<std::int32_t>&, std::span<const std::int64_t>,
+                                   Vector<double>&);
+template void cuda_random_residual(const InverseDiagonal&, const Vector<std::int32_t>&, std::span<const std::int64_t>,
+                                   Vector<float>&);
 
 }  // namespace femcg::operators

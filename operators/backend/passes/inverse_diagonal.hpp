@@ -3,7 +3,9 @@
 #include <concepts>
 #include <cstdint>
 #include <limits>
+#include <span>
 
+#include "operators/backend/mixed_bits.hpp"
 #include "operators/backend/vector.hpp"
 
 namespace femcg::operators {
@@ -32,10 +34,24 @@ DiagonalRange range_of_diagonal(const Vector<T>& d, std::int64_t counted);
 template <std::floating_point T>
 InverseDiagonal inverse_of_diagonal(const Vector<T>& d, int exponent);
 
+/// r = D^1/2 n, with pseudo-random numbers n from -1 to 1 that are the same on every device: entry i has that of the
+/// unknown k = ordering[i], or i without an ordering, which of several processes has the number numbers[k].
+template <std::floating_point T>
+Vector<T> random_residual(const InverseDiagonal& inverse, const Vector<std::int32_t>& ordering,
+                          std::span<const std::int64_t> numbers = {});
+/// The number of unknown k.
+constexpr double random_number(std::int64_t k) {
+  constexpr double of_53_bits = 0x1p-52;
+  return static_cast<double>(mixed_bits(k) >> 11U) * of_53_bits - 1;
+}
+
 /// Versions for the GPU; they throw std::runtime_error in a build without CUDA.
 template <std::floating_point T>
 DiagonalRange cuda_range_of_diagonal(const Vector<T>& d, std::int64_t counted);
 template <std::floating_point T>
 void cuda_invert_diagonal(const Vector<T>& d, double numerator, InverseDiagonal& inverse);
+template <std::floating_point T>
+void cuda_random_residual(const InverseDiagonal& inverse, const Vector<std::int32_t>& ordering,
+                          std::span<const std::int64_t> numbers, Vector<T>& r);
 
 }  // namespace femcg::operators

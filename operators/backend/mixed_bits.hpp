@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-namespace femcg::solver {
+namespace femcg::operators {
 
 /// 64 pseudo-random bits of a number: the mixing function of SplitMix64 (Steele, Lea & Flood 2014). The same on every
 /// device and for any number of threads.
@@ -13,4 +13,4 @@ constexpr std::uint64_t mixed_bits(std::int64_t number) {
   return bits ^ (bits >> 31);
 }
 
-}  // namespace femcg::solver
+}  // namespace femcg::operators
