@@ -259,3 +259,18 @@ TEST_CASE("affine cells: whatever the order of the mesh, by where all of their n
       CHECK(mesh::AffineCells(*small.mesh).is_box(cell) == boxes);
   }
 }
+
+TEST_CASE("a matrix assembled at once has the bits of one whose entries were counted before") {
+  for (const CellShape shape :
+       {CellShape::triangle, CellShape::quadrilateral, CellShape::tetrahedron, CellShape::hexahedron})
+    for (int degree = 1; degree <= 4; ++degree) {
+      const tests::SmallForm small = tests::make_form(shape, degree, {14, 9, 3});
+      const ElementMatrices matrices = assemble_element_matrices(small.form);
+      const CsrMatrix<double> once = assemble<double>(small.form, matrices),
+                              counted = assemble(MatrixRows<double>(small.form), matrices);
+      CHECK(once.rows == counted.rows);
+      CHECK(std::ranges::equal(once.row_offsets.span(), counted.row_offsets.span()));
+      CHECK(std::ranges::equal(once.columns.span(), counted.columns.span()));
+      CHECK(std::ranges::equal(once.values.span(), counted.values.span()));
+    }
+}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "mesh/base/counting.hpp"
 #include "mesh/base/first_failure.hpp"
@@ -88,11 +89,17 @@ class ColumnNumbers {
   }
   /// Whether it was not there.
   bool insert(std::int32_t column) {
+    const std::int32_t before = size_;
+    return number(column) == before;
+  }
+  /// The next number for a column that is not there.
+  std::int32_t number(std::int32_t column) {
     Slot& slot = slots_[place_of(column)];
-    if (slot.round == round_) return false;
+    if (slot.round == round_) return slot.number;
     slot = {column, size_, round_};
-    if (2 * static_cast<std::size_t>(++size_) >= slots_.size()) grow();
-    return true;
+    const std::int32_t fresh = size_++;
+    if (2 * static_cast<std::size_t>(size_) >= slots_.size()) grow();
+    return fresh;
   }
 
   static constexpr std::int32_t none = -1;
@@ -223,7 +230,91 @@ class RowSum {
   std::vector<double> values_;
 };
 
+/// Columns and values of one row at a time, for those who need not count entries before.
+class WholeRow {
+ public:
+  WholeRow(const CellsOfUnknowns& cells, const ElementMatrices& matrices) : cells_(&cells), matrices_(&matrices) {}
+
+  /// Appends the row, its columns ascending, its values summed up in the order of cells; returns its length.
+  template <std::floating_point T>
+  std::int64_t append(std::int32_t row, std::vector<std::int32_t>& columns, std::vector<T>& values) {
+    const auto round = cells_->of(row);
+    if (last_ < 0 || !same_cells(round, cells_->of(last_))) number_columns(row);
+    sums_.assign(order_.size(), 0.0);
+    const std::int32_t* number = numbers_.data();
+    for (const Appearance& appearance : round) {
+      const double* entries = matrices_->cell(appearance.cell).data();
+      for (int b = 0; b < cells_->n; ++b, ++number)
+        if (*number >= 0) sums_[*number] += entries[packed_index(appearance.local, b)];
+    }
+    for (const auto& [column, of_column] : order_) {
+      columns.push_back(column);
+      values.push_back(static_cast<T>(sums_[of_column]));
+    }
+    return std::ssize(order_);
+  }
+
+ private:
+  void number_columns(std::int32_t row) {
+    last_ = -1;
+    numbers_.clear();
+    order_.clear();
+    met_.clear();
+    for (const Appearance& appearance : cells_->of(row))
+      for (const std::int32_t column : cells_->unknowns(appearance.cell)) {
+        numbers_.push_back(column < 0 ? ColumnNumbers::none : met_.number(column));
+        if (numbers_.back() == std::ssize(order_)) order_.emplace_back(column, numbers_.back());
+      }
+    std::ranges::sort(order_);
+    last_ = row;
+  }
+
+  const CellsOfUnknowns* cells_;
+  const ElementMatrices* matrices_;
+  std::int32_t last_ = -1;
+  ColumnNumbers met_;
+  std::vector<std::int32_t> numbers_;  ///< of the column of each local dof of the cells round the row
+  std::vector<std::pair<std::int32_t, std::int32_t>> order_;  ///< columns, ascending, and their numbers
+  std::vector<double> sums_;                                  ///< by number
+};
+
 }  // namespace
+
+template <std::floating_point T>
+CsrMatrix<T> assemble(const BilinearForm& form, const ElementMatrices& element_matrices) {
+  constexpr std::int32_t block = 2048;
+  struct Block {
+    std::vector<std::int32_t> columns;
+    std::vector<T> values;
+  };
+  const CellsOfUnknowns cells(form);
+  CsrMatrix<T> matrix;
+  matrix.rows = cells.count();
+  matrix.row_offsets = Vector<std::int64_t>(matrix.rows + std::int64_t{1});
+  matrix.row_offsets[0] = 0;
+  const auto end_of = [&](std::int32_t b) {
+    return std::min<std::int64_t>(matrix.rows, (b + std::int64_t{1}) * block);
+  };
+  std::vector<Block> blocks(static_cast<std::size_t>((matrix.rows + block - 1) / block));
+  const auto count = static_cast<std::int32_t>(blocks.size());
+  mesh::parallel_for(
+      count, [&] { return WholeRow(cells, element_matrices); },
+      [&](WholeRow& whole, std::int32_t b) {
+        for (std::int32_t row = b * block; row < end_of(b); ++row)
+          matrix.row_offsets[row + std::int64_t{1}] = whole.append(row, blocks[b].columns, blocks[b].values);
+      });
+  std::partial_sum(matrix.row_offsets.data(), matrix.row_offsets.data() + matrix.row_offsets.size(),
+                   matrix.row_offsets.data());
+  matrix.columns = Vector<std::int32_t>(matrix.nonzeros());
+  matrix.values = Vector<T>(matrix.nonzeros());
+  mesh::parallel_for(count, [&](std::int32_t b) {
+    const std::int64_t begin = matrix.row_offsets[b * std::int64_t{block}];
+    std::ranges::copy(blocks[b].columns, matrix.columns.data() + begin);
+    std::ranges::copy(blocks[b].values, matrix.values.data() + begin);
+    blocks[b] = {};
+  });
+  return matrix;
+}
 
 template <std::floating_point T>
 struct MatrixRows<T>::State {
@@ -272,6 +363,8 @@ CsrMatrix<double> sparsity_pattern(const BilinearForm& form) {
 
 template class MatrixRows<double>;
 template class MatrixRows<float>;
+template CsrMatrix<double> assemble(const BilinearForm&, const ElementMatrices&);
+template CsrMatrix<float> assemble(const BilinearForm&, const ElementMatrices&);
 template CsrMatrix<double> assemble(MatrixRows<double>, const ElementMatrices&);
 template CsrMatrix<float> assemble(MatrixRows<float>, const ElementMatrices&);
 

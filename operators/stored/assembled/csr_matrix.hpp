@@ -49,10 +49,10 @@ class MatrixRows {
 /// so that threads never meet and the sums have one order.
 template <std::floating_point T>
 CsrMatrix<T> assemble(MatrixRows<T> rows, const ElementMatrices& element_matrices);
+/// The same in one pass, where the entries were not counted before, which meanwhile takes the memory of the matrix
+/// twice.
 template <std::floating_point T>
-CsrMatrix<T> assemble(const BilinearForm& form, const ElementMatrices& element_matrices) {
-  return assemble(MatrixRows<T>(form), element_matrices);
-}
+CsrMatrix<T> assemble(const BilinearForm& form, const ElementMatrices& element_matrices);
 
 /// The pattern alone (values empty).
 CsrMatrix<double> sparsity_pattern(const BilinearForm& form);
