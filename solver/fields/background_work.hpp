@@ -1,7 +1,7 @@
 #pragma once
 
 #include <omp.h>
-#include <sys/resource.h>
+#include <sched.h>
 
 #include <cstdint>
 #include <future>
@@ -19,17 +19,17 @@ inline bool background_pays(const mesh::FunctionSpace& space) {
   return space.dof_count() >= dofs;
 }
 
-/// Starts a thread that works on all cores but one, with the least priority: it takes the time that others leave.
-/// Returns a future without a state where there are too few cores.
+/// Starts a thread that works on all cores but one, in the time that others leave idle. Returns a future without a
+/// state where there are too few cores.
 template <class Work>
 std::future<std::invoke_result_t<Work>> begin_in_background(Work work) {
   constexpr int enough = 4;
   const int threads = omp_get_max_threads();
   if (threads < enough) return {};
   return std::async(std::launch::async, [threads, work = std::move(work)] {
-    constexpr int least = 19;
-    static_cast<void>(setpriority(PRIO_PROCESS, 0, least));  // of this thread, on Linux, and of those that it starts
-    omp_set_num_threads(threads - 1);                        // of this thread's loops
+    const sched_param none{};
+    static_cast<void>(sched_setscheduler(0, SCHED_IDLE, &none));  // this thread, and those that it starts
+    omp_set_num_threads(threads - 1);                             // of this thread's loops
     return work();
   });
 }
