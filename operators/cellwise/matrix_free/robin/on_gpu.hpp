@@ -1,20 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
+#include <span>
+#include <type_traits>
 
+#include "operators/backend/copied_values.hpp"
 #include "operators/backend/permutation.hpp"
-#include "operators/backend/vector.hpp"
 
 namespace femcg::operators {
 
-/// Numbers of the host on the GPU, rounded to T.
-template <class T>
-Vector<T> on_gpu(const std::vector<double>& from) {
-  Vector<T> on_host(static_cast<std::int64_t>(from.size()));
-  for (std::size_t i = 0; i < from.size(); ++i) on_host[static_cast<std::int64_t>(i)] = static_cast<T>(from[i]);
-  return copied(on_host, Device::cuda);
-}
 /// Numbers that are on the GPU, rounded to T.
 template <class T>
 Vector<T> rounded(const Vector<double>& from) {
@@ -22,10 +16,18 @@ Vector<T> rounded(const Vector<double>& from) {
   cuda_gather_rounded(from, {}, to);
   return to;
 }
-inline Vector<std::int32_t> on_gpu(const std::vector<std::int32_t>& from) {
-  Vector<std::int32_t> to(static_cast<std::int64_t>(from.size()), Device::cuda);
-  copy_bytes(from.data(), Device::host, to.data(), Device::cuda, to.bytes());
-  return to;
+/// Numbers of the host on the GPU, rounded to T there.
+template <class T>
+Vector<T> on_gpu(std::span<const double> from) {
+  Vector<double> there = copied(from, Device::cuda);
+  if constexpr (std::is_same_v<T, double>) {
+    return there;
+  } else {
+    Vector<T> to = rounded<T>(there);
+    synchronize(Device::cuda);  // `there` goes
+    return to;
+  }
 }
+inline Vector<std::int32_t> on_gpu(std::span<const std::int32_t> from) { return copied(from, Device::cuda); }
 
 }  // namespace femcg::operators

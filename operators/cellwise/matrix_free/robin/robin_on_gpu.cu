@@ -146,7 +146,7 @@ std::int64_t blocks_of(std::int64_t threads) { return cuda::blocks_of(threads, r
 
 }  // namespace
 
-Vector<int4> rows_on_gpu(const std::vector<RobinTerms::Row>& rows) {
+Vector<int4> rows_on_gpu(std::span<const RobinTerms::Row> rows) {
   static_assert(sizeof(RobinTerms::Row) == sizeof(int4));
   Vector<int4> there(std::ssize(rows), Device::cuda);
   copy_bytes(rows.data(), Device::host, there.data(), Device::cuda, there.bytes());

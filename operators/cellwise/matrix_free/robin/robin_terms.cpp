@@ -72,8 +72,9 @@ void list_rows(RobinTerms& terms, std::size_t unknowns) {
                                                        if (ends[position] > begin_of(position))
                                                          found.push_back(static_cast<std::int32_t>(position));
                                                      });
-  terms.rows.resize(positions.size());
-  std::vector<std::int32_t> rest(positions.size());  // numbers of each row in `more`, and then where they begin
+  terms.rows = mesh::unset<RobinTerms::Row>(positions.size());
+  mesh::Array<std::int32_t> rest =
+      mesh::unset<std::int32_t>(positions.size());  // numbers of each row in `more`, and then where they begin
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < positions.size(); ++k) {
     const std::int32_t position = positions[k], begin = begin_of(position), count = ends[position] - begin;
@@ -112,8 +113,8 @@ RobinTerms robin_terms(const BilinearForm& form, std::span<const std::int32_t> u
   terms.facets = (std::ssize(order) + RobinTerms::group - 1) / RobinTerms::group * RobinTerms::group;
   if (terms.facets * terms.nodes > std::numeric_limits<std::int32_t>::max())
     throw std::length_error("Robin facets have more than 2^31 - 1 nodes");
-  terms.positions.assign(static_cast<std::size_t>(terms.facets * terms.nodes), -1);
-  terms.weights.assign(static_cast<std::size_t>(terms.facets * terms.points), 0.0);
+  terms.positions = mesh::array_of<std::int32_t>(static_cast<std::size_t>(terms.facets * terms.nodes), -1);
+  terms.weights = mesh::array_of<double>(static_cast<std::size_t>(terms.facets * terms.points));
   for_each_facet(*form.space, form.quadrature, order.size(), [&](FacetEvaluator& evaluator, std::size_t k) {
     const RobinFacet& facet = form.robin[order[k]];
     const auto number = static_cast<std::int64_t>(k);

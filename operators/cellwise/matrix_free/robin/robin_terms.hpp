@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "mesh/base/pages.hpp"
 #include "operators/forms/bilinear_form.hpp"
 
 namespace femcg::operators {
@@ -17,14 +18,14 @@ struct RobinTerms {
   int nodes = 0, points = 0;            ///< of a facet
   std::int64_t facets = 0;              ///< a multiple of `group`; the last may be empty: no unknowns, weights 0
   std::vector<double> table;            ///< Phi, points x nodes
-  std::vector<double> weights;          ///< alpha w |J| at the points of the facets, interleaved
-  std::vector<std::int32_t> positions;  ///< of the unknowns of their nodes, interleaved; -1 where one is constrained
+  mesh::Array<double> weights;          ///< alpha w |J| at the points of the facets, interleaved
+  mesh::Array<std::int32_t> positions;  ///< of the unknowns of their nodes, interleaved; -1 where one is constrained
   /// Facets of one boundary dof, as indices into `positions`: the first two inline, further ones in `more`, whose entry
   /// `rest` is their number; -1: none.
   struct Row {
     std::int32_t position, first, second, rest;
   };
-  std::vector<Row> rows;  ///< ascending, as their places are
+  mesh::Array<Row> rows;  ///< ascending, as their places are
   std::vector<std::int32_t> more;
 
   /// Where the number of a facet's node or point is, of so many.
