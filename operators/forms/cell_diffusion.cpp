@@ -26,7 +26,7 @@ bool is_known_constant(const BilinearForm& form) {
 
 /// Of each cell, where that is known.
 std::vector<double> constants_of_cells(const BilinearForm& form) {
-  std::vector<double> values(form.cells());
+  std::vector<double> values = mesh::filled<double>(static_cast<std::size_t>(form.cells()));
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < form.cells(); ++cell) values[cell] = *form.constant_diffusion(cell);
   return values;

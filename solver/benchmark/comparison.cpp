@@ -176,7 +176,7 @@ PreconditionerChoice Comparison<T>::preconditioner_for(Device device, std::strin
   if (!system_.solves) return choice;
   const bool is_divided_matrix = system_.form == nullptr && communicator_.size() > 1;
   const PreconditionerDecision decision = decide_preconditioner(
-      common_.problem.unknowns, system_.form, device, communicator_.size(),
+      common_.problem.unknowns, 1, system_.form, device, communicator_.size(),
       is_divided_matrix ? "multigrid of a matrix is for one process" : why_diagonal(system_.method, system_.loop));
   choice.name = decision.name;
   if (why != nullptr) *why = decision.why;

@@ -125,28 +125,34 @@ std::span<const PreconditionerDescription> preconditioners() {
 
 namespace {
 
-/// The unknowns from which on making levels pays, the same on all processes. A GPU makes thousands of iterations while
-/// the host aggregates; cells in the plane need more iterations, and a box in space fewer.
-std::int64_t least_for_multigrid(const operators::BilinearForm* form, Device device) {
-  if (device == Device::host) return 20'000;
+/// Of all loads.
+std::int64_t least_for_multigrid_on_gpu(const operators::BilinearForm* form) {
   if (form == nullptr) return 30'000'000;
   const mesh::FunctionSpace& space = *form->space;
   const bool is_box = space.mesh().box && mesh::is_tensor(space.mesh().shape);
   if (space.degree() == 1 && !is_box) return 30'000'000;
   if (space.mesh().dimension() == 2) return 2'000'000;
-  return is_box ? 10'000'000 : 4'000'000;
+  return is_box ? 4'000'000 : space.degree() == 2 ? 1'400'000 : 700'000;
+}
+/// The unknowns from which on making levels pays for so many loads, the same on all processes. A GPU makes thousands of
+/// iterations while the host aggregates; cells in the plane need more iterations, as higher degrees do, and a box in
+/// space fewer. On the host block CG solves several loads in little more time than one.
+std::int64_t least_for_multigrid(const operators::BilinearForm* form, std::int64_t loads, Device device) {
+  if (device == Device::host) return 20'000;
+  return least_for_multigrid_on_gpu(form) / loads;
 }
 /// Likewise of eigenvectors, with which a box is solved at once; a GPU loads cuBLAS first.
 std::int64_t least_for_tensor(Device device) { return device == Device::host ? 4'000 : 2'000'000; }
 
 }  // namespace
 
-PreconditionerDecision decide_preconditioner(std::int64_t unknowns, const operators::BilinearForm* form, Device device,
-                                             int processes, std::string_view why_diagonal) {
+PreconditionerDecision decide_preconditioner(std::int64_t unknowns, std::int64_t loads,
+                                             const operators::BilinearForm* form, Device device, int processes,
+                                             std::string_view why_diagonal) {
   if (!why_diagonal.empty()) return {"jacobi", fmt::format("jacobi, as {}", why_diagonal)};
   if (processes == 1 && form != nullptr && unknowns >= least_for_tensor(device) && tensor_is_best(*form, device))
     return {"tensor", "tensor, which solves the problem at once, as it is separable on a box"};
-  const std::int64_t least = least_for_multigrid(form, device);
+  const std::int64_t least = least_for_multigrid(form, loads, device);
   if (unknowns < least)
     return {"jacobi", fmt::format("jacobi, as below {} unknowns making levels takes longer than they save", least)};
   return {"multigrid", "multigrid, whose iterations do not grow with the number of unknowns"};

@@ -54,10 +54,11 @@ struct PreconditionerDecision {
 };
 
 /// Multigrid, tensor for a separable problem on a box, or Jacobi for a problem that is solved before a hierarchy of
-/// levels is made. Unknowns are those of all processes; `form`: null for a matrix. `why_diagonal`: why there is no
-/// other choice than a diagonal one; empty where there is.
-PreconditionerDecision decide_preconditioner(std::int64_t unknowns, const operators::BilinearForm* form,
-                                             operators::Device device, int processes, std::string_view why_diagonal);
+/// levels is made. Unknowns are those of all processes, of each load; `form`: null for a matrix. `why_diagonal`: why
+/// there is no other choice than a diagonal one; empty where there is.
+PreconditionerDecision decide_preconditioner(std::int64_t unknowns, std::int64_t loads,
+                                             const operators::BilinearForm* form, operators::Device device,
+                                             int processes, std::string_view why_diagonal);
 
 /// The row of that name; null where there is none.
 const PreconditionerDescription* find_preconditioner(std::string_view name);

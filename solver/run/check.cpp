@@ -91,7 +91,7 @@ std::string check(const Case& resolved, const Console& console) {
   if (device == operators::Device::cuda && has_gpu()) on_device = decide_device(solver, problem);
   if (!on_device.why_on_host.empty()) device = operators::Device::host;
   std::string why_preconditioner;
-  solver = with_preconditioner(solver, size_of(problem).unknowns, problem.form(), device, 1, why_preconditioner);
+  solver = with_preconditioner(solver, size_of(problem).unknowns, problem, device, 1, why_preconditioner);
   const StopRequested goes_on = [] { return false; };
   const RunContext context{operators::Communicator::alone(), progress, goes_on};
   const std::string expected = solver.precision == Precision::double_

@@ -163,8 +163,8 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
 
   // Operator, preconditioner, conjugate gradients.
   if (writes && record.device == operators::Device::cuda) of_solutions->begin(problem.loads().size());
-  const SolverChoice solver = with_preconditioner(resolved.solver, record.problem.unknowns, problem.form(),
-                                                  record.device, context.processes.size(), record.why_preconditioner);
+  const SolverChoice solver = with_preconditioner(resolved.solver, record.problem.unknowns, problem, record.device,
+                                                  context.processes.size(), record.why_preconditioner);
   record.preconditioner = solver.preconditioner;
   solved = solve({solver, resolved.mesh, resolved.distribution, initial, std::move(expected)}, kept, context, record);
 

@@ -38,7 +38,7 @@ PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& p
           .available = operators::available_bytes};
 }
 
-SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, const operators::BilinearForm& form,
+SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, const Problem& problem,
                                  Device device, int processes, std::string& why) {
   SolverChoice settled = solver;
   if (solver.preconditioner.name != automatic_preconditioner) {
@@ -49,7 +49,8 @@ SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknow
   const PreconditionerDecision decision =
       solver.full_multigrid
           ? PreconditionerDecision{"multigrid", "multigrid, which solver.initial: full-multigrid begins with"}
-          : decide_preconditioner(unknowns, &form, device, processes, why_diagonal(solver.method, solver.loop));
+          : decide_preconditioner(unknowns, std::ssize(problem.loads()), &problem.form(), device, processes,
+                                  why_diagonal(solver.method, solver.loop));
   settled.preconditioner.name = decision.name;
   why = decision.why;
   return settled;

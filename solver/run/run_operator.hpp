@@ -23,7 +23,7 @@ PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& p
                                     double iterations);
 
 /// The solver with a preconditioner by its name, and why auto took it. Throws InputError where there is none such here.
-SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, const operators::BilinearForm& form,
+SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, const Problem& problem,
                                  operators::Device device, int processes, std::string& why);
 
 /// What every operator of a device is expected to take, in so many iterations a load.

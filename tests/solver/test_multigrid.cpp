@@ -573,3 +573,13 @@ TEST_CASE("a matrix without a mesh has levels of aggregates alone") {
   CHECK_THROWS_WITH(make_preconditioner<double>("multigrid", *a),
                     "multigrid of a matrix from a file is for one process; use preconditioner jacobi");
 }
+
+TEST_CASE("auto takes multigrid for fewer unknowns where a GPU has several loads to solve") {
+  const tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 2, {2, 2, 2});
+  const auto taken = [&](std::int64_t loads, Device device) {
+    return std::string(decide_preconditioner(500'000, loads, &small.form, device, 1, "").name);
+  };
+  CHECK(taken(1, Device::cuda) == "jacobi");
+  CHECK(taken(8, Device::cuda) == "multigrid");
+  CHECK(taken(1, Device::host) == "multigrid");
+}

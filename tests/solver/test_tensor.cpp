@@ -257,7 +257,7 @@ TEST_CASE("tensor is for boxes in one process") {
 
 TEST_CASE("auto takes tensor where the problem is separable, and else what it took") {
   const auto decided = [](const tests::SmallForm& small, int processes) {
-    return std::string(decide_preconditioner(50'000, &small.form, Device::host, processes, "").name);
+    return std::string(decide_preconditioner(50'000, 1, &small.form, Device::host, processes, "").name);
   };
   const tests::SmallForm separable = make_box(CellShape::hexahedron, 2, {4, 4, 4}, conditions[1], false);
   CHECK(decided(separable, 1) == "tensor");
