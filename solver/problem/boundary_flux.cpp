@@ -30,10 +30,10 @@ std::vector<GradientTables> tables_of_facets(const mesh::FunctionSpace& space, i
 }
 
 /// Of facets with values, the number of the constrained dof at each of `nodes` nodes; below 0 elsewhere.
-std::vector<std::int32_t> constrained_nodes(const Problem& problem, std::size_t nodes) {
+mesh::Array<std::int32_t> constrained_nodes(const Problem& problem, std::size_t nodes) {
   const mesh::FunctionSpace& space = *problem.form().space;
   const auto& boundary = problem.boundary();
-  std::vector<std::int32_t> numbers(boundary.size() * nodes, -1);
+  mesh::Array<std::int32_t> numbers = mesh::array_of<std::int32_t>(boundary.size() * nodes, -1);
 #pragma omp parallel for schedule(static)
   for (std::size_t f = 0; f < boundary.size(); ++f) {
     if (!has_value(boundary[f])) continue;
@@ -148,10 +148,10 @@ BoundaryFlux::BoundaryFlux(const Problem& problem, const Load& load, std::span<c
   for (std::size_t f = 0; f < mesh::facets(space.mesh().shape).size(); ++f)
     nodes_ = std::max(nodes_, space.facet_nodes(static_cast<int>(f)).size());
   node_counts_.resize(boundary.size());
-  moments_.assign(boundary.size() * nodes_, 0.0);
+  moments_ = mesh::array_of<double>(boundary.size() * nodes_);
   for (std::vector<double>* each : {&of_gradient_, &areas_, &integrals_}) each->resize(boundary.size());
   const bool reacts = problem.shared().any(std::ranges::any_of(boundary, has_value));
-  std::vector<double> squares(reacts ? moments_.size() : 0);
+  mesh::Array<double> squares = mesh::array_of<double>(reacts ? moments_.size() : 0);
   const FieldOnRegions diffusion(problem.data().diffusion, "equation.diffusion", space.mesh(), std::nullopt);
   const std::vector<GradientTables> tables = tables_of_facets(space, problem.form().quadrature);
   mesh::parallel_for(
@@ -179,7 +179,7 @@ BoundaryFlux::BoundaryFlux(const Problem& problem, const Load& load, std::span<c
 void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, std::span<const double> dofs,
                                     std::span<const double> squares) {
   const operators::BilinearForm& form = problem.form();
-  const std::vector<std::int32_t> numbers = constrained_nodes(problem, nodes_);
+  const mesh::Array<std::int32_t> numbers = constrained_nodes(problem, nodes_);
   const auto for_each_node = [&](const auto& work) {
     for (std::size_t entry = 0; entry < numbers.size(); ++entry)
       if (numbers[entry] >= 0) work(static_cast<std::size_t>(numbers[entry]), entry);

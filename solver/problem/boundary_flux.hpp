@@ -3,6 +3,7 @@
 #include <span>
 #include <vector>
 
+#include "mesh/base/pages.hpp"
 #include "solver/problem/problem.hpp"
 
 namespace femcg::solver {
@@ -47,7 +48,7 @@ class BoundaryFlux {
 
   std::size_t nodes_ = 0;         ///< of a facet, at most
   std::vector<int> node_counts_;  ///< of each facet
-  std::vector<double> moments_;   ///< facets x nodes
+  mesh::Array<double> moments_;   ///< facets x nodes
   std::vector<double> of_gradient_, areas_, integrals_;
 };
 

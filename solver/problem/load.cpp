@@ -234,7 +234,7 @@ void Load::add_source(const Problem& problem) {
     const auto loads = std::make_shared<CellLoads>(form, field, parts);
     return [&, loads](std::int32_t first, std::int32_t last, double* values) {
       const bool here = loads->write(first, last, values);
-      if (here) given = true;
+      if (here && !given.load(std::memory_order_relaxed)) given = true;
       return here;
     };
   });
@@ -273,13 +273,13 @@ void Load::add_boundary_terms(const Problem& problem) {
   for (const ConditionedFacet& at : problem.boundary())
     if (!at.insulated() && at.kind != BoundaryKind::value) given.push_back(&at);
   const std::size_t n = space.facet_nodes(0).size();
-  std::vector<double> moments(given.size() * n);
+  mesh::Array<double> moments = mesh::array_of<double>(given.size() * n);
   std::atomic<bool> any = given_;
   const auto integrate = [&](operators::FacetEvaluator& evaluator, std::size_t k) {
     evaluator.move_to(given[k]->facet);
     std::vector<double> values(evaluator.points());
     prescribed_flux(data_.boundary[given[k]->condition], evaluator.points_in_space(), values);
-    if (std::ranges::any_of(values, is_given)) any = true;
+    if (!any.load(std::memory_order_relaxed) && std::ranges::any_of(values, is_given)) any = true;
     const std::vector<int>& nodes = space.facet_nodes(given[k]->facet.facet);
     for (std::size_t i = 0; i < n; ++i)
       for (int q = 0; q < evaluator.points(); ++q)

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 #include "mesh/base/counting.hpp"
+#include "mesh/base/pages.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/forms/cells_at_vertices.hpp"
 #include "operators/forms/check/form_product.hpp"
@@ -154,10 +156,18 @@ void ConstantStart::find_rows(const Load& load) {
   const mesh::Array<char> around =
       operators::cells_at_vertices(space, [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; });
   // Minus what both have, until they are shared.
-  mesh::Array<double> unit = product_of_constrained(problem, ones, around, reactions_[0]),
-                      known = product_of_constrained(problem, load.boundary_values(), around, reactions_[1]);
+  mesh::Array<double> unit = product_of_constrained(problem, ones, around, reactions_[0]), known;
+  const std::vector<double>& values = load.boundary_values();
+  if (std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end()) {
+    const double value = values.empty() ? 0 : values.front();
+    known = mesh::unset<double>(unit.size());
+    operators::for_each_row(std::ssize(unit), [&](std::int64_t dof) { known[dof] = value * unit[dof]; });
+    for (const double reaction : reactions_[0]) reactions_[1].push_back(value * reaction);
+  } else {
+    known = product_of_constrained(problem, values, around, reactions_[1]);
+  }
   const std::size_t n = space.facet_nodes(0).size();
-  std::vector<double> moments(2 * form.robin.size() * n);
+  mesh::Array<double> moments = mesh::array_of<double>(2 * form.robin.size() * n);
   for_robin_facets(problem, load, [&](operators::FacetEvaluator& facet, std::size_t k, const RobinPoints& points) {
     const std::vector<int>& nodes = space.facet_nodes(points.at->facet.facet);
     for (std::size_t i = 0; i < nodes.size(); ++i)
