@@ -161,8 +161,8 @@ class Turn {
 
 template <std::floating_point T>
 Samples time_products(const Operator<T>& a, double seconds) {
-  constexpr int least = 5, most = 101;
-  const double enough = std::min(seconds, 0.5);
+  constexpr int least = 2, most = 101;
+  const double enough = std::min(seconds, 0.1);
   Product<T> product(a, 1);
   product.seconds(1);
   Samples samples;

@@ -15,8 +15,8 @@
 
 namespace femcg::solver {
 
-/// Times products y = A x of one operator, without the x'Ax that CG has from them: after a warm-up, at least 5 of them
-/// and then for about so many seconds, half a second and 101 products at most.
+/// Times products y = A x of one operator, without the x'Ax that CG has from them: after a warm-up, at least two of
+/// them and then for about so many seconds, a tenth of a second and 101 products at most.
 template <std::floating_point T>
 Samples time_products(const operators::Operator<T>& a, double seconds);
 

@@ -144,7 +144,7 @@ class Solve {
     solved.solutions = solve_loads(a, *parts->preconditioner, std::move(begun), solved.heat_lost);
     solved.fluxes = fluxes_of(solved.solutions);
     progress_.step("timing the product", name(record_.device));
-    constexpr double share_of_loop = 0.02;
+    constexpr double share_of_loop = 0.01;
     if (!is_interrupted())
       record_.apply = context_.alone() ? time_products(a, share_of_loop * record_.solve.seconds)
                                        : time_products(a, context_.processes);
