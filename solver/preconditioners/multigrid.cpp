@@ -156,16 +156,16 @@ std::span<const OptionDescription> multigrid_options() { return choices; }
 std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_t nonzeros, Device device,
                                 std::string_view of_cg) {
   constexpr double of_entry = 8;      // of a matrix in compressed rows: value and column
-  constexpr double complexity = 1.6;  // of aggregates and their transfers
+  constexpr double complexity = 1.6;  // of aggregates
   if (form == nullptr) return static_cast<std::int64_t>(complexity * of_entry * static_cast<double>(nonzeros));
   const double of_unknown = 5 * sizeof(float) + (device == Device::cuda ? 6 : 5);  // vectors, D^-1; of a transfer
+  const double of_aggregates = 50;                                                 // P and P' of three entries a row
   const double of_coarse_node = 12;                                                // of a cell, in a transfer
   const mesh::CellShape shape = form->space->mesh().shape;
   const double unknowns = form->unknowns, cells = form->cells();
   const operators::StorageEstimate estimate =
       operators::find_operator("matrix-free")->estimate(operators::Extent<float>{device, form}, {});
-  const auto of_operator =
-      static_cast<double>(estimate.stored() - (form->space->mesh().is_uniform_box() ? estimate.slack : 0));
+  const auto of_operator = static_cast<double>(estimate.product.stored_bytes);
   double bytes = 0;
   int degree = form->space->degree();
   const auto part_of_unknowns = [&] {
@@ -177,8 +177,10 @@ std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_
   constexpr std::array row_lengths{7, 9, 15, 27};  // of triangles, quadrilaterals, tetrahedra, hexahedra
   const double row_length = row_lengths[(mesh::dimension(shape) - 2) * 2 + (mesh::is_tensor(shape) ? 1 : 0)];
   const bool has_boxes = form->space->mesh().box && mesh::is_tensor(shape);
-  bytes += part_of_unknowns() * (has_boxes ? 8.0 / 7 * (of_operator + of_unknown * unknowns)
-                                           : unknowns * (of_unknown + complexity * of_entry * row_length));
+  const double all_boxes = 1 / (1 - std::pow(0.5, mesh::dimension(shape)));
+  bytes +=
+      part_of_unknowns() * (has_boxes ? all_boxes * (of_operator + of_unknown * unknowns)
+                                      : unknowns * (of_unknown + of_aggregates + complexity * of_entry * row_length));
   bytes += of_entry * 300 * 300;  // the inverse
   if (device == Device::cuda && of_cg == "matrix-free" && (form->space->degree() > 1 || has_boxes))
     for (const operators::StoredArray& array : estimate.arrays)

@@ -583,3 +583,26 @@ TEST_CASE("auto takes multigrid for fewer unknowns where a GPU has several loads
   CHECK(taken(8, Device::cuda) == "multigrid");
   CHECK(taken(1, Device::host) == "multigrid");
 }
+
+TEST_CASE("the memory of the levels is known beforehand, to an eighth on the host and a quarter on a GPU") {
+  for (const CellShape shape : shapes)
+    for (int degree = 1; degree <= 4; ++degree)
+      for (const bool varying : degree == 2 ? std::vector{false, true} : std::vector{false}) {
+        CAPTURE(mesh::name(shape));
+        CAPTURE(degree);
+        CAPTURE(varying);
+        const int across = (mesh::dimension(shape) == 2 ? 480 : 48) / degree;
+        tests::SmallForm small = tests::make_form(shape, degree, cells_for(shape, across), {.varying = varying});
+        if (!varying) small.form.constant_diffusion = [](std::int32_t) { return std::optional(1.5); };
+        const ElementMatrices matrices = assemble_element_matrices(small.form);
+        const auto a = find_operator("csr")->make<double>(tests::ingredients<double>(small.form, matrices), {});
+        const auto m = make_preconditioner<double>("multigrid", *a, {}, {nullptr, &small.form});
+        double bytes = 0;
+        for (const LevelSummary& level : m->levels()) bytes += static_cast<double>(level.bytes);
+        const double expected = static_cast<double>(
+            find_preconditioner("multigrid")->bytes_of_levels(&small.form, 0, tests::device(), "csr"));
+        const double exact_to = tests::device() == Device::host ? 0.12 : 0.25;
+        CHECK(expected > (1 - exact_to) * bytes);
+        CHECK(expected < (1 + exact_to) * bytes);
+      }
+}
