@@ -117,8 +117,6 @@ void FileGroup::add(const std::string& name, const FileContent& write) {
 
 void FileGroup::add(const std::string& name, std::string_view content) { add(name, copy_of(content)); }
 
-void FileGroup::take_back() { files_.pop_back(); }
-
 void FileGroup::leave_out(const std::string& name) { left_out_.push_back(resolve_target(directory_ / name)); }
 
 std::int64_t FileGroup::bytes() const {

@@ -37,8 +37,6 @@ class FileGroup {
 
   void add(const std::string& name, const FileContent& write);
   void add(const std::string& name, std::string_view content);
-  /// The last one added is gone again.
-  void take_back();
   /// An earlier group may have this file, and this one does not.
   void leave_out(const std::string& name);
   /// Total bytes of the files added so far.

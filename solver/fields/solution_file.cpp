@@ -117,26 +117,21 @@ void SolutionFile::prepare(std::span<const std::vector<double>> solutions) {
 #pragma omp parallel for schedule(static)
     for (std::size_t i = 0; i < exact_.size(); ++i) error_[i] = solutions.front()[i] - exact_[i];
   }
-  solutions_.come(solutions);
+  solutions_ = solutions;
 }
 
 bool SolutionFile::has_exact() const { return output_->vtu && problem_->data().exact && wants(OutputField::u); }
 
-std::vector<mesh::PointField> SolutionFile::fields_at_dofs(std::size_t solutions) const {
+std::vector<mesh::PointField> SolutionFile::fields_at_dofs() const {
   std::vector<mesh::PointField> fields;
-  const auto add_field = [&](const std::string& name, const auto& values) {
-    const auto when_prepared = [this, values]() -> std::span<const double> {
-      solutions_.all();  // waits
-      return values();
-    };
-    fields.push_back({name, when_prepared, label_->unit});
+  const auto add_field = [&](const std::string& name, std::span<const double> values) {
+    fields.push_back({name, [values] { return values; }, label_->unit});
   };
-  for (std::size_t i = 0; i < solutions; ++i)
-    add_field(name_in_file(OutputField::u, false, *label_, problem_->loads()[i].name()),
-              [this, i] { return std::span(solutions_.at(i)); });
+  for (std::size_t i = 0; i < solutions_.size(); ++i)
+    add_field(name_in_file(OutputField::u, false, *label_, problem_->loads()[i].name()), solutions_[i]);
   if (has_exact()) {
-    add_field("exact", [this] { return std::span(exact_); });
-    add_field("error", [this] { return std::span(error_); });
+    add_field("exact", exact_);
+    add_field("error", error_);
   }
   return fields;
 }
@@ -145,7 +140,7 @@ std::vector<mesh::PointField> SolutionFile::fields_at_dofs(std::size_t solutions
 std::function<mesh::NodeValues()> SolutionFile::values_of(OutputField field, std::size_t load,
                                                           const CellFields& make) const {
   const mesh::FunctionSpace& space = *problem_->form().space;
-  const std::vector<double>& solution = solutions_.at(load);
+  const std::vector<double>& solution = solutions_[load];
   switch (field) {
     case OutputField::u:
       break;
@@ -163,23 +158,16 @@ std::function<mesh::NodeValues()> SolutionFile::values_of(OutputField field, std
   return make.function(space, {solution});
 }
 
-std::vector<mesh::CellwiseField> SolutionFile::all_fields(std::size_t solutions) const {
+std::vector<mesh::CellwiseField> SolutionFile::all_fields() const {
   const mesh::FunctionSpace& space = *problem_->form().space;
   const CellFields make(space, cells_);
   std::vector<mesh::CellwiseField> fields;
-  const auto when_prepared = [this](auto values) {
-    return [this, values]() -> mesh::NodeValues {
-      solutions_.all();  // waits
-      return values()();
-    };
-  };
-  for (std::size_t load = 0; load < solutions; ++load)
+  for (std::size_t load = 0; load < solutions_.size(); ++load)
     for (const OutputField field : output_->fields) {
       const auto called = [&](bool magnitude) {
         return name_in_file(field, magnitude, *label_, problem_->loads()[load].name());
       };
-      const std::function<mesh::NodeValues()> values =
-          when_prepared([this, field, load, make] { return values_of(field, load, make); });
+      const std::function<mesh::NodeValues()> values = values_of(field, load, make);
       if (field == OutputField::u) {
         fields.push_back({called(false), values, 1, label_->unit});
       } else {
@@ -189,8 +177,7 @@ std::vector<mesh::CellwiseField> SolutionFile::all_fields(std::size_t solutions)
     }
   if (has_exact())
     for (const auto& [name, values] : {std::pair{"exact", &exact_}, std::pair{"error", &error_}})
-      fields.push_back(
-          {name, when_prepared([&space, make, of = values] { return make.function(space, {*of}); }), 1, label_->unit});
+      fields.push_back({name, make.function(space, {*values}), 1, label_->unit});
   return fields;
 }
 
@@ -212,12 +199,12 @@ void SolutionFile::write_cells(std::ostream& stream, const FileCells& cells,
   mesh::write_vtu(stream, points.space(), fields, cell_fields, names_of_parts(space.mesh()), cells.kind());
 }
 
-void SolutionFile::write(std::ostream& stream, std::size_t solutions) const {
+void SolutionFile::write(std::ostream& stream) const {
   const mesh::FunctionSpace& space = *problem_->form().space;
   const bool as_solved = !cells_.numbers && !cells_.linear && cells_.degree == space.degree();
-  if (!as_solved || jumps() || recovery_) return write_cells(stream, cells_, all_fields(solutions));
+  if (!as_solved || jumps() || recovery_) return write_cells(stream, cells_, all_fields());
   const mesh::CellField region{"region", space.mesh().cell_regions};
-  mesh::write_vtu(stream, space, fields_at_dofs(solutions), {&region, 1}, names_of_parts(space.mesh()));
+  mesh::write_vtu(stream, space, fields_at_dofs(), {&region, 1}, names_of_parts(space.mesh()));
 }
 
 std::int64_t SolutionFile::expected_bytes() const {

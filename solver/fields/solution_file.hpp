@@ -11,7 +11,6 @@
 #include "solver/case/case.hpp"
 #include "solver/fields/cell_fields.hpp"
 #include "solver/fields/file_cells.hpp"
-#include "solver/fields/future_solutions.hpp"
 #include "solver/fields/recovery.hpp"
 #include "solver/problem/problem.hpp"
 
@@ -32,11 +31,8 @@ class SolutionFile {
   /// Computes what the solutions (of the first loads, one after the other) must have before they are written; they must
   /// be there as long as this. Throws MachineError.
   void prepare(std::span<const std::vector<double>> solutions);
-  /// Says that there will be none: write throws std::future_error where it waits for them.
-  void abandon() { solutions_.abandon(); }
-  /// With so many solutions. May begin before prepare(), in a thread of its own: points and cells come first in the
-  /// file, and then it waits. Throws std::out_of_range where it was prepared for fewer.
-  void write(std::ostream& stream, std::size_t solutions) const;
+  /// With the solutions that were prepared.
+  void write(std::ostream& stream) const;
 
   /// Bytes that the file will have, from a sample of its cells that is compressed with values that have no pattern:
   /// that of the solution may make it smaller. Known before anything is solved; 0 where there is to be no file.
@@ -53,8 +49,8 @@ class SolutionFile {
   void check_diffusion_at_nodes() const;
   std::vector<Recovered> recover(std::span<const double> solution);
   bool has_exact() const;
-  std::vector<mesh::PointField> fields_at_dofs(std::size_t solutions) const;
-  std::vector<mesh::CellwiseField> all_fields(std::size_t solutions) const;
+  std::vector<mesh::PointField> fields_at_dofs() const;
+  std::vector<mesh::CellwiseField> all_fields() const;
   std::function<mesh::NodeValues()> values_of(OutputField field, std::size_t load, const CellFields& make) const;
   const mesh::FunctionSpace& space_of_points() const;
   void write_cells(std::ostream& stream, const FileCells& cells, std::span<const mesh::CellwiseField> fields) const;
@@ -64,7 +60,7 @@ class SolutionFile {
   const Problem* problem_;
   FileCells cells_;
   std::unique_ptr<Recovery> recovery_;
-  FutureSolutions solutions_;                      ///< which come when what follows is there
+  std::span<const std::vector<double>> solutions_;
   std::vector<std::vector<Recovered>> recovered_;  ///< by load
   std::vector<double> exact_, error_;              ///< coefficients, where there is an exact solution
 };

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
-#include <mutex>
 #include <optional>
 #include <sstream>
 #include <system_error>
@@ -17,7 +16,6 @@
 #include "mesh/vtu/vtu_grid.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/coefficients/field.hpp"
-#include "solver/fields/background_work.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/cell_fields.hpp"
 #include "solver/problem/load.hpp"
@@ -77,31 +75,10 @@ SolutionPiece::SolutionPiece(const OutputChoice& output, const SolutionLabel& la
       files_(files),
       cells_(output, problem.form().space->degree(), problem.form().space->mesh(), problem.shared()) {}
 
-SolutionPiece::~SolutionPiece() {
-  if (!writing_.valid()) return;
-  solutions_.abandon();
-  writing_.wait();
-}
-
-void SolutionPiece::begin(std::size_t solutions) {
-  if (!has_cells()) return;
-  expected_ = solutions;
-  writing_ = begin_in_background([this, solutions] { return made(solutions); });
-}
-
 bool SolutionPiece::has_cells() const { return cells_.count(problem_->form().space->mesh()) > 0; }
 
 std::string SolutionPiece::text(std::span<const std::vector<double>> solutions) {
   if (!has_cells()) return "";
-  solutions_.come(solutions);
-  if (!writing_.valid()) return made(solutions.size());
-  return finished(writing_, solutions.size() == expected_, [&] {
-    if (files_ != nullptr) files_->take_back();
-    return made(solutions.size());
-  });
-}
-
-std::string SolutionPiece::made(std::size_t solutions) const {
   if (files_ != nullptr) {
     files_->add(piece_name(Pieces::solution, rank_), [&](std::ostream& file) { write(file, solutions); });
     return "";
@@ -111,7 +88,8 @@ std::string SolutionPiece::made(std::size_t solutions) const {
   return std::move(text).str();
 }
 
-void SolutionPiece::write(std::ostream& stream, std::size_t solutions) const {
+void SolutionPiece::write(std::ostream& stream, std::span<const std::vector<double>> all_solutions) const {
+  const std::size_t solutions = all_solutions.size();
   const ProblemData& problem = problem_->data();
   const mesh::FunctionSpace& whole = *problem_->form().space;
   const bool some = cells_.numbers != nullptr;  // else the piece is the part as it is
@@ -122,26 +100,19 @@ void SolutionPiece::write(std::ostream& stream, std::size_t solutions) const {
   std::vector<std::vector<double>> of_some(solutions);
   std::vector<std::span<const double>> values(solutions + 2);  // of the solutions, exact, error
   std::vector<double> exact, error;
-  std::once_flag once;
-  const auto make_values = [&] {
-    for (std::size_t i = 0; i < solutions; ++i) {
-      const std::vector<double>& solution = solutions_.at(i);
-      if (some) of_some[i] = of_piece(solution, whole, *cells_.numbers, space);
-      values[i] = some ? of_some[i] : solution;
-    }
-    if (!problem.exact) return;
+  for (std::size_t i = 0; i < solutions; ++i) {
+    if (some) of_some[i] = of_piece(all_solutions[i], whole, *cells_.numbers, space);
+    values[i] = some ? of_some[i] : all_solutions[i];
+  }
+  if (problem.exact) {
     exact = interpolate(FieldOnRegions(*problem.exact, "exact", space.mesh(), std::nullopt), space);
     for (std::size_t i = 0; i < exact.size(); ++i) error.push_back(values.front()[i] - exact[i]);
     values[solutions] = exact;
     values[solutions + 1] = error;
-  };
+  }
   std::vector<mesh::PointField> fields;
   const auto add_field = [&](const std::string& name, std::size_t number) {
-    const auto made = [&values, &once, &make_values, number] {
-      std::call_once(once, make_values);
-      return values[number];
-    };
-    fields.push_back({name, made, label_->unit});
+    fields.push_back({name, [of = values[number]] { return of; }, label_->unit});
   };
   for (std::size_t i = 0; i < solutions; ++i) add_field(solution_name(*label_, problem, i), i);
   if (problem.exact) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <future>
 #include <ostream>
 #include <span>
 #include <string>
@@ -10,7 +9,6 @@
 #include "mesh/base/atomic_file.hpp"
 #include "solver/case/case.hpp"
 #include "solver/fields/file_cells.hpp"
-#include "solver/fields/future_solutions.hpp"
 #include "solver/problem/problem.hpp"
 
 namespace femcg::solver {
@@ -25,23 +23,18 @@ std::string piece_name(Pieces of, int rank);
 /// error; regions, and the number of the process. The problem has this process's part of the mesh.
 class SolutionPiece {
  public:
-  /// Finds which cells it has; together. Where there are `files`, which nobody else adds to before text(), the piece
-  /// becomes one of them. All must outlive it.
+  /// Finds which cells it has; together. Where there are `files`, the piece becomes one of them. All must outlive it.
   SolutionPiece(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, int rank,
                 mesh::FileGroup* files = nullptr);
   SolutionPiece(const SolutionPiece&) = delete;
   SolutionPiece& operator=(const SolutionPiece&) = delete;
-  ~SolutionPiece();
 
-  /// Lets a thread begin with points and cells while a GPU iterates, of a piece that is to have so many solutions.
-  void begin(std::size_t solutions);
   /// As .vtu, with these solutions, of all dofs of the problem; empty where there is no cell, or it is in the files.
   std::string text(std::span<const std::vector<double>> solutions);
   bool has_cells() const;
 
  private:
-  std::string made(std::size_t solutions) const;
-  void write(std::ostream& stream, std::size_t solutions) const;
+  void write(std::ostream& stream, std::span<const std::vector<double>> solutions) const;
 
   const OutputChoice* output_;
   const SolutionLabel* label_;
@@ -49,9 +42,6 @@ class SolutionPiece {
   int rank_;
   mesh::FileGroup* files_;
   FileCells cells_;
-  FutureSolutions solutions_;
-  std::future<std::string> writing_;
-  std::size_t expected_ = 0;  ///< solutions, of the piece that is being written
 };
 
 /// The piece of a process of boundary.pvtu, a BoundaryFile, as .vtu; empty where it has no facet that is written.

@@ -140,7 +140,6 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   const InitialUnknowns initial = initial_unknowns(resolved.solver, resolved.solution, problem, part.cell_numbers);
   progress.step("preparing the results");
   mesh::FileGroup files(resolved.output.directory);
-  Solved solved;  // outlives the files, whose thread may be writing it
   const std::unique_ptr<RunFiles> of_solutions =
       make_run_files(resolved.output, resolved.solution, problem, files, context);
   if (writes) {
@@ -162,11 +161,11 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   if (!resolved.solver.initial.empty()) record.warnings.push_back(begun_from(resolved.solver));
 
   // Operator, preconditioner, conjugate gradients.
-  if (writes && record.device == operators::Device::cuda) of_solutions->begin(problem.loads().size());
   const SolverChoice solver = with_preconditioner(resolved.solver, record.problem.unknowns, problem, record.device,
                                                   context.processes.size(), record.why_preconditioner);
   record.preconditioner = solver.preconditioner;
-  solved = solve({solver, resolved.mesh, resolved.distribution, initial, std::move(expected)}, kept, context, record);
+  Solved solved =
+      solve({solver, resolved.mesh, resolved.distribution, initial, std::move(expected)}, kept, context, record);
 
   // Quantities, fields, bandwidths, files.
   progress.step("measuring the solution");

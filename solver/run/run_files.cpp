@@ -4,8 +4,6 @@
 #include <optional>
 #include <ostream>
 
-#include "solver/fields/background_file.hpp"
-#include "solver/fields/background_work.hpp"
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/solution_file.hpp"
 #include "solver/fields/solution_pieces.hpp"
@@ -23,18 +21,15 @@ constexpr std::array all_pieces{Pieces::solution, Pieces::boundary};
 class WholeFiles final : public RunFiles {
  public:
   WholeFiles(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, mesh::FileGroup& group)
-      : RunFiles(output, label, problem, group), file_(output, label, problem), ahead_(group, file_) {}
+      : RunFiles(output, label, problem, group), file_(output, label, problem) {}
 
   std::vector<std::string> names() const override { return {"solution.vtu", "boundary.vtu", matrix_file, load_file}; }
   std::int64_t expected_bytes() const override { return bytes_of_files(output_, problem_, file_); }
-  void begin(std::size_t solutions) override {
-    if (output_.vtu && background_pays(*problem_.form().space)) ahead_.begin(solutions);
-  }
   void prepare(const Solutions& solutions) override { file_.prepare(solutions); }
 
   void add(const Solutions& solutions) override {
     if (output_.vtu)
-      ahead_.finish(solutions.size());
+      group_.add("solution.vtu", [&](std::ostream& stream) { file_.write(stream); });
     else
       group_.leave_out("solution.vtu");
     if (output_.boundary)
@@ -56,7 +51,6 @@ class WholeFiles final : public RunFiles {
 
  private:
   SolutionFile file_;
-  BackgroundFile ahead_;
 };
 
 /// Of several processes.
@@ -74,9 +68,6 @@ class PieceFiles final : public RunFiles {
   }
   std::int64_t expected_bytes() const override {
     return bytes_of_files(output_, problem_, SolutionFile(output_, label_, problem_));
-  }
-  void begin(std::size_t solutions) override {
-    if (solution_ && background_pays(*problem_.form().space)) solution_->begin(solutions);
   }
   void prepare(const Solutions&) override {}
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,7 +16,7 @@ namespace femcg::solver {
 /// which travel to the first, since the others need not see its disk. Everything here is collective.
 class RunFiles {
  public:
-  /// All must outlive it. Nobody else adds to the group before add().
+  /// All must outlive it.
   RunFiles(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, mesh::FileGroup& group)
       : output_(output), label_(label), problem_(problem), group_(group) {}
   virtual ~RunFiles() = default;
@@ -27,8 +26,6 @@ class RunFiles {
   virtual std::vector<std::string> names() const = 0;
   /// Bytes of all of them, before anything is solved.
   virtual std::int64_t expected_bytes() const = 0;
-  /// Lets a thread begin to write points and cells while CG is on a GPU, of files that are to have so many solutions.
-  virtual void begin(std::size_t solutions) = 0;
   /// Computes what these solutions, coefficients of all dofs of this process, must have before they are written.
   virtual void prepare(const std::vector<std::vector<double>>& solutions) = 0;
   /// Adds the files to the group, on the first process, and has those of an earlier run that are not written now go.
