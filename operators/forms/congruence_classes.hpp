@@ -20,8 +20,8 @@ struct CongruenceClasses {
 std::optional<CongruenceClasses> find_congruence_classes(const BilinearForm& form, std::span<const double> diffusion,
                                                          std::int64_t most_classes);
 
-/// Whether the diffusion is constant in cells, and these are of no more than `most_classes`, as far as some of them
-/// tell.
+/// True if the diffusion is constant in cells and these are of no more than `most_classes`, by an estimate that is
+/// exact to 2%.
 bool has_congruent_cells(const BilinearForm& form, std::int64_t most_classes);
 
 }  // namespace femcg::operators

@@ -125,7 +125,8 @@ std::span<const PreconditionerDescription> preconditioners() {
 
 namespace {
 
-/// Of all loads.
+/// The unknowns of all loads together from which on making levels pays on a GPU, which makes thousands of iterations
+/// while the host aggregates: cells in the plane need more iterations, as higher degrees do, and a box in space fewer.
 std::int64_t least_for_multigrid_on_gpu(const operators::BilinearForm* form) {
   if (form == nullptr) return 30'000'000;
   const mesh::FunctionSpace& space = *form->space;
@@ -134,9 +135,8 @@ std::int64_t least_for_multigrid_on_gpu(const operators::BilinearForm* form) {
   if (space.mesh().dimension() == 2) return 2'000'000;
   return is_box ? 4'000'000 : space.degree() == 2 ? 1'400'000 : 700'000;
 }
-/// The unknowns from which on making levels pays for so many loads, the same on all processes. A GPU makes thousands of
-/// iterations while the host aggregates; cells in the plane need more iterations, as higher degrees do, and a box in
-/// space fewer. On the host block CG solves several loads in little more time than one.
+/// The unknowns of a load from which on making levels pays, the same on all processes. On the host block CG solves
+/// several loads in little more time than one.
 std::int64_t least_for_multigrid(const operators::BilinearForm* form, std::int64_t loads, Device device) {
   if (device == Device::host) return 20'000;
   return least_for_multigrid_on_gpu(form) / loads;

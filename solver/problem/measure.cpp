@@ -29,7 +29,7 @@ GroupQuantities nothing_of_group() {
   return none_yet;
 }
 
-/// What some facets have; the mean is an integral still.
+/// The quantities of some facets; the mean is an integral still.
 GroupQuantities measure_facets(std::span<const mesh::BoundaryFacet> facets, const Problem& problem,
                                const BoundaryFlux& flux, std::span<const double> dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
@@ -55,7 +55,7 @@ GroupQuantities measure_facets(std::span<const mesh::BoundaryFacet> facets, cons
   return sum;
 }
 
-/// What the facets of a group that are here have, block by block: the same for any number of threads.
+/// The quantities of the group's facets of this process, summed up in blocks: the same for any number of threads.
 GroupQuantities measure_group(std::span<const mesh::BoundaryFacet> group, const Problem& problem,
                               const BoundaryFlux& flux, std::span<const double> dofs) {
   constexpr std::size_t block = 1024;

@@ -49,8 +49,7 @@ class MatrixRows {
 /// so that threads never meet and the sums have one order.
 template <std::floating_point T>
 CsrMatrix<T> assemble(MatrixRows<T> rows, const ElementMatrices& element_matrices);
-/// The same in one pass, where the entries were not counted before, which meanwhile takes the memory of the matrix
-/// twice.
+/// The same in one pass over the rows, which counts no entries before and has the matrix in memory twice meanwhile.
 template <std::floating_point T>
 CsrMatrix<T> assemble(const BilinearForm& form, const ElementMatrices& element_matrices);
 
