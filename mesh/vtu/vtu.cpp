@@ -247,10 +247,9 @@ void write_vtu(std::ostream& stream, const FunctionSpace& space, std::span<const
   VtuGrid grid = grid_of(space, first_cell, text_fields, CellKind::lagrange);
   grid.open("PointData", point_fields.empty() ? "" : point_fields.front().name);
   const auto array = [&](const PointField& field) {
-    const std::span<const double> values = field.values();
-    if (std::ssize(values) != space.dof_count())
+    if (std::ssize(field.values) != space.dof_count())
       throw std::invalid_argument("field " + field.name + " has not one value a degree of freedom");
-    return lattice_values(space, first_cell, basis, values);
+    return lattice_values(space, first_cell, basis, field.values);
   };
   for (const PointField& field : point_fields)
     grid.add(

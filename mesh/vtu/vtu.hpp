@@ -16,9 +16,8 @@ namespace femcg::mesh {
 /// A named field of one number per dof (point data) or a cell (cell data).
 struct PointField {
   std::string name;
-  std::function<std::span<const double>()> values;  ///< coefficients in the space's basis, dof_count; asked for when
-                                                    ///< they are written, after points and cells
-  std::string unit = {};                            ///< kept as VTK's UNITS_LABEL of the array, where it is not empty
+  std::span<const double> values;  ///< coefficients in the space's basis, dof_count
+  std::string unit = {};           ///< kept as VTK's UNITS_LABEL of the array, where it is not empty
 };
 struct CellField {
   std::string name;

@@ -125,7 +125,7 @@ bool SolutionFile::has_exact() const { return output_->vtu && problem_->data().e
 std::vector<mesh::PointField> SolutionFile::fields_at_dofs() const {
   std::vector<mesh::PointField> fields;
   const auto add_field = [&](const std::string& name, std::span<const double> values) {
-    fields.push_back({name, [values] { return values; }, label_->unit});
+    fields.push_back({name, values, label_->unit});
   };
   for (std::size_t i = 0; i < solutions_.size(); ++i)
     add_field(name_in_file(OutputField::u, false, *label_, problem_->loads()[i].name()), solutions_[i]);

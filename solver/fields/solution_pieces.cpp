@@ -112,7 +112,7 @@ void SolutionPiece::write(std::ostream& stream, std::span<const std::vector<doub
   }
   std::vector<mesh::PointField> fields;
   const auto add_field = [&](const std::string& name, std::size_t number) {
-    fields.push_back({name, [of = values[number]] { return of; }, label_->unit});
+    fields.push_back({name, values[number], label_->unit});
   };
   for (std::size_t i = 0; i < solutions; ++i) add_field(solution_name(*label_, problem, i), i);
   if (problem.exact) {
@@ -129,7 +129,7 @@ void SolutionPiece::write(std::ostream& stream, std::span<const std::vector<doub
     const CellFields make(space, all);
     std::vector<mesh::CellwiseField> at_nodes;
     for (const mesh::PointField& field : fields)
-      at_nodes.push_back({field.name, [&] { return make.function(space, {field.values()})(); }, 1, field.unit});
+      at_nodes.push_back({field.name, make.function(space, {field.values}), 1, field.unit});
     mesh::write_vtu(stream, FilePoints(space, all).space(), at_nodes, of_cells, texts, all.kind());
   }
 }

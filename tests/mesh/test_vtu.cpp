@@ -110,7 +110,7 @@ void write_case(const fs::path& directory, std::ostream& manifest, const Mesh& m
   for (std::size_t cell = 0; cell < regions.size(); ++cell) regions[cell] = static_cast<std::int32_t>(cell % 3);
 
   const std::string file = fmt::format("{}.vtu", ++number);
-  const PointField field{"u", [&u] { return std::span<const double>(u); }};
+  const PointField field{"u", u};
   const CellField region{"region", regions};
   write_vtu(directory / file, space, {&field, 1}, {&region, 1});
   manifest << fmt::format("file {} {} {} {} {} {}\n", file, name(mesh.shape), degree, tensor ? "tensor" : "total",
@@ -170,7 +170,7 @@ TEST_CASE("a field of another length is refused") {
   const Mesh mesh = box(CellShape::triangle, 2, 0.0);
   const FunctionSpace space(mesh, 2);
   const std::vector<double> u(3);
-  const PointField field{"u", [&u] { return std::span<const double>(u); }};
+  const PointField field{"u", u};
   CHECK_THROWS_AS(write_vtu("never.vtu", space, {&field, 1}, {}), std::invalid_argument);
   CHECK_FALSE(fs::exists("never.vtu"));
 }

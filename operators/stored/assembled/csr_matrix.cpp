@@ -192,6 +192,18 @@ std::int64_t packed_index(int i, int j) {
   return i >= j ? std::int64_t{i} * (i + 1) / 2 + j : std::int64_t{j} * (j + 1) / 2 + i;
 }
 
+/// sums[place] += what the cells round a row have of it, in their order; `places` has one for each local dof of these
+/// cells, below 0 where it is constrained.
+void add_entries(const CellsOfUnknowns& cells, const ElementMatrices& matrices, std::span<const Appearance> round,
+                 std::span<const std::int32_t> places, std::vector<double>& sums) {
+  const std::int32_t* place = places.data();
+  for (const Appearance& appearance : round) {
+    const double* entries = matrices.cell(appearance.cell).data();
+    for (int b = 0; b < cells.n; ++b, ++place)
+      if (*place >= 0) sums[*place] += entries[packed_index(appearance.local, b)];
+  }
+}
+
 /// Values of one row at a time: the sum of the element matrices' entries, in the order of cells.
 class RowSum {
  public:
@@ -211,12 +223,7 @@ class RowSum {
       last_ = row;
     }
     values_.assign(columns.size(), 0.0);
-    const std::int32_t* position = positions_.data();
-    for (const Appearance& appearance : round) {
-      const double* entries = matrices_->cell(appearance.cell).data();
-      for (int b = 0; b < cells_->n; ++b, ++position)
-        if (*position >= 0) values_[*position] += entries[packed_index(appearance.local, b)];
-    }
+    add_entries(*cells_, *matrices_, round, positions_, values_);
     return values_;
   }
 
@@ -241,12 +248,7 @@ class WholeRow {
     const auto round = cells_->of(row);
     if (last_ < 0 || !same_cells(round, cells_->of(last_))) number_columns(row);
     sums_.assign(order_.size(), 0.0);
-    const std::int32_t* number = numbers_.data();
-    for (const Appearance& appearance : round) {
-      const double* entries = matrices_->cell(appearance.cell).data();
-      for (int b = 0; b < cells_->n; ++b, ++number)
-        if (*number >= 0) sums_[*number] += entries[packed_index(appearance.local, b)];
-    }
+    add_entries(*cells_, *matrices_, round, numbers_, sums_);
     for (const auto& [column, of_column] : order_) {
       columns.push_back(column);
       values.push_back(static_cast<T>(sums_[of_column]));
