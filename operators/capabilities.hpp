@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <memory>
+#include <string_view>
 
 #include "operators/options.hpp"
 
@@ -20,8 +21,8 @@
 //   WithLaunch            another launch configuration,        on a GPU: csr with coop, ellpack,   tuning
 //                         without making the operator again    ellr-t, hyb, jad, csr-aligned;
 //                                                              distributed
-//   WithSinglePrecision   the same operator in single         on a GPU: matrix-free; distributed  multigrid
-//                         precision, of shared tables
+//   WithSinglePrecision   the same operator in single         on a GPU: matrix-free; on the       multigrid
+//                         precision, of parts that are there  host: csr; distributed
 //   WithDelayedSums       sums over processes that wait for    DistributedVectors, which are       CG, single reduction
 //                         the next product's                   VectorOperations
 
@@ -109,11 +110,12 @@ class WithLaunch {
 };
 
 /// Interface of operators in double precision from which one in single precision is made in less time, with the same
-/// ordering, since it shares what does not depend on the precision.
+/// ordering.
 class WithSinglePrecision {
  public:
-  /// It may outlive this operator. Null where this one's parts cannot. Collective where several processes have it.
-  virtual std::unique_ptr<Operator<float>> in_single_precision() const = 0;
+  /// It may outlive this operator. Null where this one, or a part of it, has another name in the catalogue. Collective
+  /// where several processes have it.
+  virtual std::unique_ptr<Operator<float>> in_single_precision(std::string_view name) const = 0;
 
  protected:
   ~WithSinglePrecision() = default;

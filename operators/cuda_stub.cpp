@@ -150,10 +150,7 @@ FEMCG_REFUSES(void, cuda_set_column, (const Vector<T>&, const Vector<std::int32_
 FEMCG_REFUSES(void, cuda_set_columns, (std::span<const Vector<T>>, int, MultiVector<T>&));
 FEMCG_REFUSES(void, cuda_get_columns, (const MultiVector<T>&, int, std::span<Vector<T>>));
 FEMCG_REFUSES(void, cuda_get_column, (const MultiVector<T>&, int, const Vector<std::int32_t>&, Vector<T>&));
-FEMCG_REFUSES(void, cuda_gather, (const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&));
-FEMCG_REFUSES(void, cuda_scatter, (const Vector<T>&, const Vector<std::int32_t>&, Vector<T>&));
 FEMCG_REFUSES(void, cuda_clear_at, (std::span<const std::int32_t>, Vector<T>&));
-FEMCG_REFUSES(void, cuda_gather_rounded, (const Vector<double>&, const Vector<std::int32_t>&, Vector<T>&));
 FEMCG_REFUSES(void, cuda_scatter_added, (const Vector<T>&, const Vector<std::int32_t>&, Vector<double>&));
 FEMCG_REFUSES(std::unique_ptr<Transfer<T>>, make_cuda_cell_transfer,
               (const CellEmbedding&, const LevelOrdering&, const LevelOrdering&));
@@ -163,9 +160,25 @@ FEMCG_REFUSES(std::unique_ptr<TensorSolves<T>>, make_cuda_tensor_solves, (const 
 FEMCG_REFUSES(Vector<T>, cuda_cell_factors, (const FactorInputs&, const Vector<std::int32_t>&, CellLayout));
 FEMCG_REFUSES(std::unique_ptr<GpuInterface<T>>, make_gpu_interface, (const InterfacePlan&, int));
 FEMCG_REFUSES(void, cuda_add_contributions, (const T*, std::int64_t, std::int64_t, int, const std::int32_t*, T*, T*));
-FEMCG_REFUSES(void, cuda_gather_rows, (const T*, const Vector<std::int32_t>&, int, T*));
-FEMCG_REFUSES(void, cuda_scatter_rows, (const T*, const Vector<std::int32_t>&, int, T*));
 #undef FEMCG_REFUSES
+
+// With two precisions.
+template <std::floating_point From, std::floating_point To>
+void cuda_gather_rows(const From*, const Vector<std::int32_t>&, std::int64_t, int, To*) {
+  refuse();
+}
+template <std::floating_point From, std::floating_point To>
+void cuda_scatter_rows(const From*, const Vector<std::int32_t>&, std::int64_t, int, To*) {
+  refuse();
+}
+template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, double*);
+template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, float*);
+template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, double*);
+template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, float*);
+template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, double*);
+template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, float*);
+template void cuda_scatter_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, double*);
+template void cuda_scatter_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, float*);
 
 // Overloads for vectors and multi-vectors.
 template <std::floating_point T>

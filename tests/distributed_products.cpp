@@ -319,9 +319,18 @@ double relative_residual(const Communicator& communicator, const Product& whole,
   return static_cast<double>(std::sqrt(rr / bb));
 }
 
+/// With the form of this process's part, where the system is that of one.
+solver::PreconditionerInput<double> preconditioner_input(const Communicator& communicator, const auto& local) {
+  solver::PreconditionerInput<double> input;
+  if constexpr (requires { local.form; }) {
+    input.form = &local.form;
+    input.of = {&communicator, &local.part, &local.subdomain};
+  }
+  return input;
+}
+
 /// CG comes to the solution of the whole, with every recurrence, and copies agree in the end.
 void check_cg(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
-  constexpr bool has_form = requires { local.form; };
   const auto& subdomain = local.subdomain;
   const IndexMap& map = subdomain.map;
   const OperatorDescription& row = *find_operator("csr");
@@ -343,15 +352,8 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
                                      Way{solver::CgMethod::pipelined, solver::CgLoop::launched}})
     for (const std::string preconditioner_name : {"none", "jacobi", "chebyshev", "multigrid"}) {
       if (loop == solver::CgLoop::persistent && !resident) continue;
-      solver::PreconditionerInput<double> input;
-      if (preconditioner_name == "multigrid") {
-        if constexpr (has_form) {
-          input.form = &local.form;
-          input.of = {&communicator, &local.part, &subdomain};
-        } else {
-          continue;
-        }
-      }
+      const solver::PreconditionerInput<double> input = preconditioner_input(communicator, local);
+      if (preconditioner_name == "multigrid" && input.form == nullptr) continue;
       const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a, {}, input);
       if (solver::has_one_sum(method) && !preconditioner->is_fused()) continue;
       Vector<double> b_here(map.size());
@@ -402,14 +404,17 @@ void check_systems(const Communicator& communicator, const Product& whole, const
       here[i] = whole.y[local.unknowns[i]] * std::cos(c * local.unknowns[i]);
     b.push_back(copied(here, device));
   }
-  for (const char* preconditioner_name : {"jacobi", "chebyshev"}) {
-    const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a);
+  for (const std::string preconditioner_name : {"jacobi", "chebyshev", "multigrid"}) {
+    const solver::PreconditionerInput<double> input = preconditioner_input(communicator, local);
+    if (preconditioner_name == "multigrid" && input.form == nullptr) continue;
+    const auto preconditioner = solver::make_preconditioner<double>(preconditioner_name, a, {}, input);
     solver::SystemsCgOptions<double> options;
     options.tolerance = 1e-12;
     options.preconditioner = preconditioner.get();
-    options.captured = a.gpus_run_alone();
+    options.captured = a.gpus_run_alone() && !preconditioner->waits();
     if (!options.captured) options.check_every = 1;
     for (const bool block : {false, true}) {
+      if (block && preconditioner_name == "multigrid") continue;  // it is no constant M
       std::vector<std::vector<double>> x;
       const auto results = block ? solver::block_conjugate_gradients<double>(a, b, x, options)
                                  : solver::batched_conjugate_gradients<double>(a, b, x, options);

@@ -60,6 +60,31 @@ Vector<T> column(const MultiVector<T>& columns, int c) {
   return copied(vector, Device::host);
 }
 
+/// M^-1 of several vectors at once, whose padding is NaN, is M^-1 of each.
+template <class T>
+void check_columns(const solver::Preconditioner<T>& m, double rounding) {
+  for (const int count : {2, 3, 9, 1}) {
+    CAPTURE(count);
+    std::vector<Vector<T>> r;
+    for (int c = 0; c < count; ++c) r.push_back(random_vector<T>(m.size(), static_cast<unsigned>(c)));
+    const MultiVector<T> all = columns_of(r);
+    MultiVector<T> z(m.size(), count, device());
+    copy(poisoned<T>(z.entries().size()), z.entries());
+    m.apply(all, z);
+    for (int c = 0; c < count; ++c) {
+      Vector<T> alone = on_device(poisoned<T>(m.size()));
+      m.apply(on_device(r[static_cast<std::size_t>(c)]), alone);
+      const Vector<T> expected = copied(alone, Device::host), found = column(z, c);
+      double difference = 0, norm = 0;
+      for (std::int32_t i = 0; i < m.size(); ++i) {
+        difference += std::pow(found[i] - expected[i], 2);
+        norm += std::pow(expected[i], 2);
+      }
+      CHECK(difference <= rounding * rounding * norm);
+    }
+  }
+}
+
 template <class T>
 std::unique_ptr<Operator<T>> dense(const Eigen::MatrixXd& values) {
   auto matrix = std::make_shared<CsrMatrix<T>>();

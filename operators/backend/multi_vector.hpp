@@ -42,6 +42,7 @@ class MultiVector {
   int count() const { return count_; }
   int stride() const { return stride_; }
   Device device() const { return entries_.device(); }
+  std::int64_t bytes() const { return entries_.bytes(); }
   T* data() { return entries_.data(); }
   const T* data() const { return entries_.data(); }
   /// rows x stride numbers, row by row; of one column, the vector itself.

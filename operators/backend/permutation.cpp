@@ -6,18 +6,31 @@
 
 namespace femcg::operators {
 
-template <std::floating_point T>
-void gather(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to) {
-  assert(from.size() == places.size() && to.size() == places.size() && from.device() == to.device());
-  if (to.device() == Device::cuda) return cuda_gather(from, places, to);
-  for_each_row(places.size(), [&](std::int64_t i) { to[i] = from[places[i]]; });
+namespace {
+
+/// work(number in the permuted vector, number in the other one).
+template <class Work>
+void for_permuted(std::int64_t numbers, const Vector<std::int32_t>& places, int stride, const Work& work) {
+  if (places.size() == 0) return for_each_row(numbers, [&](std::int64_t k) { work(k, k); });
+  for_each_row(places.size(), [&](std::int64_t i) {
+    for (int c = 0; c < stride; ++c) work(i * stride + c, std::int64_t{places[i]} * stride + c);
+  });
 }
 
-template <std::floating_point T>
-void scatter(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to) {
-  assert(from.size() == places.size() && to.size() == places.size() && from.device() == to.device());
-  if (to.device() == Device::cuda) return cuda_scatter(from, places, to);
-  for_each_row(places.size(), [&](std::int64_t i) { to[places[i]] = from[i]; });
+}  // namespace
+
+template <std::floating_point From, std::floating_point To>
+void gather_rows(const Vector<From>& from, const Vector<std::int32_t>& places, int stride, Vector<To>& to) {
+  assert(from.size() == to.size() && from.device() == to.device());
+  if (to.device() == Device::cuda) return cuda_gather_rows(from.data(), places, to.size() / stride, stride, to.data());
+  for_permuted(to.size(), places, stride, [&](std::int64_t i, std::int64_t j) { to[i] = static_cast<To>(from[j]); });
+}
+
+template <std::floating_point From, std::floating_point To>
+void scatter_rows(const Vector<From>& from, const Vector<std::int32_t>& places, int stride, Vector<To>& to) {
+  assert(from.size() == to.size() && from.device() == to.device());
+  if (to.device() == Device::cuda) return cuda_scatter_rows(from.data(), places, to.size() / stride, stride, to.data());
+  for_permuted(to.size(), places, stride, [&](std::int64_t i, std::int64_t j) { to[j] = static_cast<To>(from[i]); });
 }
 
 Vector<std::int32_t> places_between(const Vector<std::int32_t>& from, const Vector<std::int32_t>& to,
@@ -45,10 +58,14 @@ void clear_at(std::span<const std::int32_t> places, Vector<T>& vector) {
   for (const std::int32_t place : places) vector[place] = 0;
 }
 
-template void gather(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
-template void gather(const Vector<float>&, const Vector<std::int32_t>&, Vector<float>&);
-template void scatter(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
-template void scatter(const Vector<float>&, const Vector<std::int32_t>&, Vector<float>&);
+template void gather_rows(const Vector<double>&, const Vector<std::int32_t>&, int, Vector<double>&);
+template void gather_rows(const Vector<double>&, const Vector<std::int32_t>&, int, Vector<float>&);
+template void gather_rows(const Vector<float>&, const Vector<std::int32_t>&, int, Vector<double>&);
+template void gather_rows(const Vector<float>&, const Vector<std::int32_t>&, int, Vector<float>&);
+template void scatter_rows(const Vector<double>&, const Vector<std::int32_t>&, int, Vector<double>&);
+template void scatter_rows(const Vector<double>&, const Vector<std::int32_t>&, int, Vector<float>&);
+template void scatter_rows(const Vector<float>&, const Vector<std::int32_t>&, int, Vector<double>&);
+template void scatter_rows(const Vector<float>&, const Vector<std::int32_t>&, int, Vector<float>&);
 template void clear_at(std::span<const std::int32_t>, Vector<double>&);
 template void clear_at(std::span<const std::int32_t>, Vector<float>&);
 

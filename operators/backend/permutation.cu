@@ -1,4 +1,5 @@
-// Permutations of vectors, a thread per entry: 4 bytes of the list and two words per entry, one of them scattered.
+// Permutations of vectors, a thread per number: 4 bytes of the list per row and two words per number, one of them
+// scattered.
 
 #include "operators/backend/copied_values.hpp"
 #include "operators/backend/launch.cuh"
@@ -12,20 +13,21 @@ constexpr int block_threads = 256;
 
 std::int64_t blocks(std::int64_t size) { return cuda::blocks_of(size, block_threads); }
 
-template <class T>
-__global__ void gather_kernel(std::int64_t size, const T* from, const std::int32_t* places, T* to) {
-  const std::int64_t i = cuda::thread_number();
-  if (i < size) to[i] = from[places[i]];
+/// `places`: null for the identity.
+__device__ std::int64_t permuted(std::int64_t number, const std::int32_t* places, int stride) {
+  return places != nullptr ? std::int64_t{places[number / stride]} * stride + number % stride : number;
 }
-template <class T>
-__global__ void scatter_kernel(std::int64_t size, const T* from, const std::int32_t* places, T* to) {
+template <class From, class To>
+__global__ void gather_rows_kernel(std::int64_t numbers, int stride, const From* from, const std::int32_t* places,
+                                   To* to) {
   const std::int64_t i = cuda::thread_number();
-  if (i < size) to[places[i]] = from[i];
+  if (i < numbers) to[i] = static_cast<To>(from[permuted(i, places, stride)]);
 }
-template <class T>
-__global__ void gather_rounded_kernel(std::int64_t size, const double* from, const std::int32_t* places, T* to) {
+template <class From, class To>
+__global__ void scatter_rows_kernel(std::int64_t numbers, int stride, const From* from, const std::int32_t* places,
+                                    To* to) {
   const std::int64_t i = cuda::thread_number();
-  if (i < size) to[i] = static_cast<T>(from[places != nullptr ? places[i] : i]);
+  if (i < numbers) to[permuted(i, places, stride)] = static_cast<To>(from[i]);
 }
 template <class T>
 __global__ void scatter_added_kernel(std::int64_t size, const T* from, const std::int32_t* places, double* to) {
@@ -60,19 +62,15 @@ const std::int32_t* data_of(const Vector<std::int32_t>& places) { return places.
 
 }  // namespace
 
-template <std::floating_point T>
-void cuda_gather(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to) {
-  cuda::launch(gather_kernel<T>, blocks(to.size()), block_threads, 0, to.size(), from.data(), places.data(), to.data());
+template <std::floating_point From, std::floating_point To>
+void cuda_gather_rows(const From* from, const Vector<std::int32_t>& places, std::int64_t rows, int stride, To* to) {
+  cuda::launch(gather_rows_kernel<From, To>, blocks(rows * stride), block_threads, 0, rows * stride, stride, from,
+               data_of(places), to);
 }
-template <std::floating_point T>
-void cuda_scatter(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to) {
-  cuda::launch(scatter_kernel<T>, blocks(to.size()), block_threads, 0, to.size(), from.data(), places.data(),
-               to.data());
-}
-template <std::floating_point T>
-void cuda_gather_rounded(const Vector<double>& from, const Vector<std::int32_t>& places, Vector<T>& to) {
-  cuda::launch(gather_rounded_kernel<T>, blocks(to.size()), block_threads, 0, to.size(), from.data(), data_of(places),
-               to.data());
+template <std::floating_point From, std::floating_point To>
+void cuda_scatter_rows(const From* from, const Vector<std::int32_t>& places, std::int64_t rows, int stride, To* to) {
+  cuda::launch(scatter_rows_kernel<From, To>, blocks(rows * stride), block_threads, 0, rows * stride, stride, from,
+               data_of(places), to);
 }
 template <std::floating_point T>
 void cuda_scatter_added(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<double>& to) {
@@ -98,12 +96,14 @@ void cuda_clear_at(std::span<const std::int32_t> places, Vector<T>& vector) {
   synchronize(Device::cuda);  // `there` goes
 }
 
-template void cuda_gather(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
-template void cuda_gather(const Vector<float>&, const Vector<std::int32_t>&, Vector<float>&);
-template void cuda_scatter(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
-template void cuda_scatter(const Vector<float>&, const Vector<std::int32_t>&, Vector<float>&);
-template void cuda_gather_rounded(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
-template void cuda_gather_rounded(const Vector<double>&, const Vector<std::int32_t>&, Vector<float>&);
+template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, double*);
+template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, float*);
+template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, double*);
+template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, float*);
+template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, double*);
+template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, float*);
+template void cuda_scatter_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, double*);
+template void cuda_scatter_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, float*);
 template void cuda_scatter_added(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);
 template void cuda_scatter_added(const Vector<float>&, const Vector<std::int32_t>&, Vector<double>&);
 template void cuda_clear_at(std::span<const std::int32_t>, Vector<double>&);

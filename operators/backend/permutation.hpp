@@ -8,13 +8,24 @@
 
 namespace femcg::operators {
 
-/// to[i] = from[places[i]]. All three have one size and live on one device; `places` is a permutation.
-template <std::floating_point T>
-void gather(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to);
+/// Row i of `to` is row places[i] of `from`, rounded, or row i where there are no places. Rows have `stride` numbers:
+/// vectors are interleaved (MultiVector). All live on one device; `places` is a permutation.
+template <std::floating_point From, std::floating_point To>
+void gather_rows(const Vector<From>& from, const Vector<std::int32_t>& places, int stride, Vector<To>& to);
+/// Row places[i] of `to` is row i of `from`.
+template <std::floating_point From, std::floating_point To>
+void scatter_rows(const Vector<From>& from, const Vector<std::int32_t>& places, int stride, Vector<To>& to);
 
+/// to[i] = from[places[i]].
+template <std::floating_point T>
+void gather(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to) {
+  gather_rows(from, places, 1, to);
+}
 /// to[places[i]] = from[i].
 template <std::floating_point T>
-void scatter(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to);
+void scatter(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to) {
+  scatter_rows(from, places, 1, to);
+}
 
 /// places[i]: where the ordering `from` of so many numbers has the one that `to` has at i; an empty ordering has each
 /// in its own place. Empty where the two orderings are one. On their device.
@@ -25,23 +36,18 @@ Vector<std::int32_t> places_between(const Vector<std::int32_t>& from, const Vect
 template <std::floating_point T>
 void clear_at(std::span<const std::int32_t> places, Vector<T>& vector);
 
-/// The same on the GPU; they throw std::runtime_error in a build without CUDA.
-template <std::floating_point T>
-void cuda_gather(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to);
-template <std::floating_point T>
-void cuda_scatter(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T>& to);
+/// The same on the GPU, with so many rows; they throw std::runtime_error in a build without CUDA.
+template <std::floating_point From, std::floating_point To>
+void cuda_gather_rows(const From* from, const Vector<std::int32_t>& places, std::int64_t rows, int stride, To* to);
+template <std::floating_point From, std::floating_point To>
+void cuda_scatter_rows(const From* from, const Vector<std::int32_t>& places, std::int64_t rows, int stride, To* to);
 Vector<std::int32_t> cuda_places_between(const Vector<std::int32_t>& from, const Vector<std::int32_t>& to,
                                          std::int64_t size);
 template <std::floating_point T>
 void cuda_clear_at(std::span<const std::int32_t> places, Vector<T>& vector);
 
-/// On the GPU, with other numbers at one end; without places, i stands for places[i]. They throw std::runtime_error in
-/// a build without CUDA.
-///
-/// to[i] = from[places[i]], rounded.
-template <std::floating_point T>
-void cuda_gather_rounded(const Vector<double>& from, const Vector<std::int32_t>& places, Vector<T>& to);
-/// to[places[i]] += from[i].
+/// On the GPU: to[places[i]] += from[i], or to[i] where there are no places. Throws std::runtime_error in a build
+/// without CUDA.
 template <std::floating_point T>
 void cuda_scatter_added(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<double>& to);
 

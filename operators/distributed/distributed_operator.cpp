@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "operators/backend/permutation.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/distributed/gpu/gpu_persistent_cg.hpp"
 #include "operators/ordering.hpp"
@@ -76,24 +77,12 @@ struct DistributedOperator<T>::Part {
   }
   void in_ordering(const Vector<T>& x, Vector<T>& y, int count, int stride, double* energies) {
     const Vector<std::int32_t>&ordering = a->ordering(), &from = x_places.size() > 0 ? x_places : ordering;
-    const auto rows = [&](const Vector<std::int32_t>& places, const auto& move) {
-      for_row_blocks(places.size(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-        for (std::int64_t i = first; i < last; ++i) move(i * stride, std::int64_t{places[i]} * stride);
-      });
-    };
     make(ordered_x, x.size());
-    if (a->device() == Device::cuda)
-      cuda_gather_rows(x.data(), from, stride, ordered_x.data());
-    else
-      rows(from, [&](std::int64_t i, std::int64_t at) { std::copy_n(x.data() + at, stride, ordered_x.data() + i); });
+    gather_rows(x, from, stride, ordered_x);
     if (ordering.size() == 0) return multiply(ordered_x, y, count, stride, energies);
     make(ordered_y, x.size());
     multiply(ordered_x, ordered_y, count, stride, energies);
-    if (a->device() == Device::cuda)
-      cuda_scatter_rows(ordered_y.data(), ordering, stride, y.data());
-    else
-      rows(ordering,
-           [&](std::int64_t i, std::int64_t at) { std::copy_n(ordered_y.data() + i, stride, y.data() + at); });
+    scatter_rows(ordered_y, ordering, stride, y);
   }
 
   Vector<T> ordered_x, ordered_y;  ///< where the operator has an ordering of its own, or x is not aligned
@@ -469,12 +458,13 @@ void DistributedOperator<T>::launch_as(const Options& given) {
 }
 
 template <std::floating_point T>
-std::unique_ptr<Operator<float>> DistributedOperator<T>::in_single_precision() const {
+std::unique_ptr<Operator<float>> DistributedOperator<T>::in_single_precision(std::string_view name) const {
   std::unique_ptr<Operator<float>> interior, interface;
   double missing = 0;
   for (const auto& [part, to] : {std::pair{interior_.get(), &interior}, {interface_.get(), &interface}}) {
     if (part == nullptr) continue;
-    if (const auto* with = dynamic_cast<const WithSinglePrecision*>(part->a.get())) *to = with->in_single_precision();
+    if (const auto* with = dynamic_cast<const WithSinglePrecision*>(part->a.get()))
+      *to = with->in_single_precision(name);
     missing += *to == nullptr ? 1 : 0;
   }
   if (communicator_.sum(missing) > 0) return nullptr;

@@ -69,7 +69,7 @@ class DistributedOperator final
   /// Launch options for the operators of both parts, which must offer WithLaunch.
   void launch_as(const Options& given) override;
   /// For double precision; collective.
-  std::unique_ptr<Operator<float>> in_single_precision() const;
+  std::unique_ptr<Operator<float>> in_single_precision(std::string_view name) const;
   /// The operator of the larger part of this process; null where there is none.
   const Operator<T>* largest_part() const;
   /// Collective.

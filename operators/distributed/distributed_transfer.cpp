@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -40,100 +41,100 @@ class DistributedTransfer final : public Transfer<T> {
  public:
   DistributedTransfer(const Communicator& communicator, const IndexMap& fine, const IndexMap& coarse,
                       std::unique_ptr<Transfer<T>> owned, Device device)
-      : fine_(fine),
-        coarse_(coarse),
-        owned_(std::move(owned)),
-        fine_sum_(communicator, fine, 1, device),
-        coarse_sum_(communicator, coarse, 1, device) {}
+      : communicator_(communicator), fine_(fine), coarse_(coarse), owned_(std::move(owned)), device_(device) {}
 
   /// Then the owners' values and the zeros of ghosts are added up.
-  void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const override {
-    owned_->add_prolonged(coarse, fine);
-    Vector<T> ghosts = part_of(fine, fine_.owned, fine_.ghosts());
+  void prolong_rows(const Vector<T>& coarse, int stride, Vector<T>& fine) const override {
+    owned_->prolong_rows(coarse, stride, fine);
+    Vector<T> ghosts = part_of(fine, std::int64_t{fine_.owned} * stride, std::int64_t{fine_.ghosts()} * stride);
     clear(ghosts);
-    fine_sum_.add_up(fine.data() + fine_.first_shared);
+    sums_of(stride).fine.add_up(fine.data() + std::int64_t{fine_.first_shared} * stride);
   }
-  void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const override {
-    owned_->restrict_residual(r, q, coarse);
-    coarse_sum_.add_up(coarse.data() + coarse_.first_shared);
+  void restrict_rows(const Vector<T>& r, const Vector<T>& q, int stride, Vector<T>& coarse) const override {
+    owned_->restrict_rows(r, q, stride, coarse);
+    sums_of(stride).coarse.add_up(coarse.data() + std::int64_t{coarse_.first_shared} * stride);
   }
   std::int64_t stored_bytes() const override { return owned_->stored_bytes(); }
 
  private:
+  struct Sums {
+    InterfaceSum<T> fine, coarse;
+  };
+  Sums& sums_of(int stride) const {
+    std::unique_ptr<Sums>& sums = sums_[stride];
+    if (sums == nullptr)
+      sums.reset(new Sums{{communicator_, fine_, stride, device_}, {communicator_, coarse_, stride, device_}});
+    return *sums;
+  }
+
+  const Communicator& communicator_;
   const IndexMap &fine_, &coarse_;
   std::unique_ptr<Transfer<T>> owned_;
-  mutable InterfaceSum<T> fine_sum_, coarse_sum_;
+  Device device_;
+  mutable std::map<int, std::unique_ptr<Sums>> sums_;  ///< by stride
 };
 
-/// The first process exchanges with each other one as many numbers as that has unknowns, in one direction those of the
+/// The first process exchanges with each other one as many rows as that has unknowns, in one direction those of the
 /// residual, in the other those of the correction.
 template <std::floating_point T>
 class GatheringTransfer final : public Transfer<T> {
  public:
   GatheringTransfer(const Communicator& communicator, const IndexMap& fine, const Vector<std::int32_t>& ordering,
                     std::unique_ptr<Transfer<T>> on_first, Device device)
-      : on_first_(std::move(on_first)), mine_(fine.size()), others_(fine.size()) {
-    if (device == Device::cuda) on_gpu_ = Vector<T>(fine.size(), device);
+      : communicator_(communicator), on_first_(std::move(on_first)), size_(fine.size()), device_(device) {
     const Vector<std::int32_t> order = copied(ordering, Device::host);
     std::vector<std::int64_t> numbers(static_cast<std::size_t>(fine.size()));
     for (std::int32_t i = 0; i < fine.size(); ++i) numbers[i] = fine.numbers[order.size() > 0 ? order[i] : i];
     const auto all = lists_on_first(communicator, std::span<const std::int64_t>(numbers));
     const auto owned = lists_on_first(communicator, std::span<const std::int32_t>(&fine.owned, 1));
-    std::vector<Message> messages;
-    if (communicator.is_first()) {
-      std::int64_t unknowns = 0;
-      for (int rank = 0; rank < communicator.size(); ++rank) {
-        const std::int64_t begin = std::ssize(numbers_), count = std::ssize(all[rank]);
-        owners_.push_back({begin, owned[rank].front()});
-        unknowns += owned[rank].front();
-        numbers_.insert(numbers_.end(), all[rank].begin(), all[rank].end());
-        if (rank > 0 && count > 0) messages.push_back({rank, begin, count});
-      }
-      for (Vector<T>* vector : {&mine_, &others_}) *vector = Vector<T>(std::ssize(numbers_));
-      for (Vector<T>* vector : {&residual_, &zero_}) *vector = Vector<T>(unknowns, device);
-      clear(zero_);
-      if (device == Device::cuda) on_host_ = Vector<T>(unknowns);
-    } else if (fine.size() > 0) {
-      messages.push_back({0, 0, fine.size()});
+    if (!communicator.is_first()) return;
+    for (int rank = 0; rank < communicator.size(); ++rank) {
+      owners_.push_back({std::ssize(numbers_), owned[rank].front()});
+      unknowns_ += owned[rank].front();
+      numbers_.insert(numbers_.end(), all[rank].begin(), all[rank].end());
     }
-    for (Vector<T>* vector : {&mine_, &others_}) clear(*vector);
-    messages_ = std::make_unique<NeighbourMessages>(communicator, messages, mine_.data(), others_.data());
   }
 
-  void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const override {
-    Vector<T> here = part_of(mine_, 0, r.size());
+  void restrict_rows(const Vector<T>& r, const Vector<T>& q, int stride, Vector<T>& coarse) const override {
+    Buffers& buffers = buffers_of(stride);
+    Vector<T> here = part_of(buffers.mine, 0, r.size());
     if (r.device() == Device::host) {
       subtract(r, q, here);
     } else {
       const Vector<T> r_here = copied(r, Device::host), q_here = copied(q, Device::host);
       subtract(r_here, q_here, here);
     }
-    exchange();
+    buffers.exchange();
     if (on_first_ == nullptr) return;
-    Vector<T>& residual = on_host_.size() > 0 ? on_host_ : residual_;
+    Vector<T>& residual = buffers.whole_on_host();
     for (std::size_t rank = 0; rank < owners_.size(); ++rank) {
       const auto& [begin, count] = owners_[rank];
-      const Vector<T>& from = rank == 0 ? mine_ : others_;
+      const Vector<T>& from = rank == 0 ? buffers.mine : buffers.others;
       // Numbers of what a process owns differ, so that threads write apart.
-      for_each_row(count, [&](std::int64_t i) { residual[numbers_[begin + i]] = from[begin + i]; });
+      for_each_row(count, [&](std::int64_t i) {
+        std::copy_n(from.data() + (begin + i) * stride, stride, residual.data() + numbers_[begin + i] * stride);
+      });
     }
-    if (on_host_.size() > 0) copy(on_host_, residual_);
-    on_first_->restrict_residual(residual_, zero_, coarse);
+    if (device_ == Device::cuda) copy(buffers.on_host, buffers.whole);
+    on_first_->restrict_rows(buffers.whole, buffers.zero, stride, coarse);
   }
 
-  void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const override {
+  void prolong_rows(const Vector<T>& coarse, int stride, Vector<T>& fine) const override {
+    Buffers& buffers = buffers_of(stride);
     if (on_first_ != nullptr) {
-      clear(residual_);
-      on_first_->add_prolonged(coarse, residual_);
-      if (on_host_.size() > 0) copy(residual_, on_host_);
-      const Vector<T>& correction = on_host_.size() > 0 ? on_host_ : residual_;
-      for_each_row(std::ssize(numbers_), [&](std::int64_t i) { mine_[i] = correction[numbers_[i]]; });
+      clear(buffers.whole);
+      on_first_->prolong_rows(coarse, stride, buffers.whole);
+      if (device_ == Device::cuda) copy(buffers.whole, buffers.on_host);
+      const Vector<T>& correction = buffers.whole_on_host();
+      for_each_row(std::ssize(numbers_), [&](std::int64_t i) {
+        std::copy_n(correction.data() + numbers_[i] * stride, stride, buffers.mine.data() + i * stride);
+      });
     }
-    exchange();
-    const Vector<T> here = part_of(std::as_const(on_first_ != nullptr ? mine_ : others_), 0, fine.size());
-    if (fine.device() == Device::cuda) {
-      copy(here, on_gpu_);
-      cuda_add_contributions<T>(on_gpu_.data(), fine.size(), fine.size(), 1, nullptr, fine.data(), fine.data());
+    buffers.exchange();
+    const Vector<T> here = part_of(std::as_const(on_first_ != nullptr ? buffers.mine : buffers.others), 0, fine.size());
+    if (device_ == Device::cuda) {
+      copy(here, buffers.on_gpu);
+      cuda_add_contributions<T>(buffers.on_gpu.data(), size_, size_, stride, nullptr, fine.data(), fine.data());
     } else {
       for_each_row(fine.size(), [&](std::int64_t i) { fine[i] += here[i]; });
     }
@@ -141,7 +142,9 @@ class GatheringTransfer final : public Transfer<T> {
 
   std::int64_t stored_bytes() const override {
     std::int64_t sum = on_first_ != nullptr ? on_first_->stored_bytes() : 0;
-    for (const Vector<T>* vector : {&mine_, &others_, &residual_, &zero_, &on_host_, &on_gpu_}) sum += vector->bytes();
+    for (const auto& [stride, of] : buffers_)
+      for (const Vector<T>* vector : {&of->mine, &of->others, &of->whole, &of->zero, &of->on_host, &of->on_gpu})
+        sum += vector->bytes();
     return sum + std::ssize(numbers_) * std::int64_t{sizeof(std::int64_t)};
   }
 
@@ -149,20 +152,58 @@ class GatheringTransfer final : public Transfer<T> {
   struct Owned {
     std::int64_t begin, count;  ///< in numbers_
   };
+  /// Of rows of one length.
+  struct Buffers {
+    Vector<T> mine, others;                  ///< sent and received; of the first process, for all processes by rank
+    Vector<T> whole, zero, on_host, on_gpu;  ///< all unknowns, zeros, `whole` on the host, and this process's unknowns
+    std::unique_ptr<NeighbourMessages> messages;
+
+    Vector<T>& whole_on_host() { return on_host.size() > 0 ? on_host : whole; }
+    void exchange() {
+      messages->start();
+      messages->finish();
+    }
+  };
+
+  Buffers& buffers_of(int stride) const {
+    std::unique_ptr<Buffers>& buffers = buffers_[stride];
+    if (buffers != nullptr) return *buffers;
+    buffers = std::make_unique<Buffers>();
+    std::vector<Message> messages;
+    std::int64_t rows = size_;
+    if (communicator_.is_first()) {
+      rows = std::ssize(numbers_);
+      for (std::size_t rank = 1; rank < owners_.size(); ++rank) {
+        const std::int64_t begin = owners_[rank].begin,
+                           end = rank + 1 < owners_.size() ? owners_[rank + 1].begin : rows;
+        if (end > begin) messages.push_back({static_cast<int>(rank), begin * stride, (end - begin) * stride});
+      }
+      for (Vector<T>* vector : {&buffers->whole, &buffers->zero}) *vector = Vector<T>(unknowns_ * stride, device_);
+      clear(buffers->zero);
+      if (device_ == Device::cuda) buffers->on_host = Vector<T>(unknowns_ * stride);
+    } else if (size_ > 0) {
+      messages.push_back({0, 0, size_ * stride});
+    }
+    if (device_ == Device::cuda) buffers->on_gpu = Vector<T>(size_ * stride, device_);
+    for (Vector<T>* vector : {&buffers->mine, &buffers->others}) {
+      *vector = Vector<T>(rows * stride);
+      clear(*vector);
+    }
+    buffers->messages =
+        std::make_unique<NeighbourMessages>(communicator_, messages, buffers->mine.data(), buffers->others.data());
+    return *buffers;
+  }
   static void subtract(const Vector<T>& r, const Vector<T>& q, Vector<T>& to) {
     for_each_row(r.size(), [&](std::int64_t i) { to[i] = r[i] - q[i]; });
   }
-  void exchange() const {
-    messages_->start();
-    messages_->finish();
-  }
 
+  const Communicator& communicator_;
   std::unique_ptr<Transfer<T>> on_first_;
-  mutable Vector<T> mine_, others_;  ///< sent and received; of the first process, for all processes by rank
-  mutable Vector<T> residual_, zero_, on_host_, on_gpu_;
-  std::vector<std::int64_t> numbers_;  ///< of what the first process receives
-  std::vector<Owned> owners_;          ///< by rank: what each owns comes first
-  std::unique_ptr<NeighbourMessages> messages_;
+  std::int64_t size_, unknowns_ = 0;  ///< of this process; of all, on the first
+  Device device_;
+  std::vector<std::int64_t> numbers_;                        ///< of what the first process receives
+  std::vector<Owned> owners_;                                ///< by rank: what each owns comes first
+  mutable std::map<int, std::unique_ptr<Buffers>> buffers_;  ///< by stride
 };
 
 }  // namespace

@@ -139,6 +139,44 @@ void restrict_cells(const CellTransferTables& of, const T* embedding, std::int64
   }
 }
 
+/// The same with rows of w > 1 numbers.
+template <int w, std::floating_point T>
+void prolong_rows_of_cells(const CellTransferTables& of, const T* embedding, std::int64_t first, std::int64_t last,
+                           const T* coarse, T* fine) {
+  const int n = of.coarse_nodes, stride = stride_of(n);
+  for (std::int64_t cell = first; cell < last; ++cell) {
+    const std::int32_t* unknowns = of.coarse.data() + cell * n;
+    for (std::int32_t k = of.owned_begin[cell]; k < of.owned_begin[cell + 1]; ++k) {
+      const T* row = embedding + of.node[k] * stride;
+      T sums[w] = {};
+      for (int j = 0; j < n; ++j) {
+        if (unknowns[j] < 0) continue;
+        const T* e = coarse + std::int64_t{unknowns[j]} * w;
+        for (int c = 0; c < w; ++c) sums[c] += row[j] * e[c];
+      }
+      T* x = fine + std::int64_t{of.owned[k]} * w;
+      for (int c = 0; c < w; ++c) x[c] += sums[c];
+    }
+  }
+}
+template <int w, std::floating_point T>
+void restrict_rows_of_cells(const CellTransferTables& of, const T* embedding, std::int64_t first, std::int64_t last,
+                            const T* r, const T* q, T* contributions) {
+  const int n = of.coarse_nodes, stride = stride_of(n);
+  for (std::int64_t cell = first; cell < last; ++cell) {
+    T* sums = contributions + cell * n * w;
+    std::fill_n(sums, n * w, T(0));
+    for (std::int32_t k = of.owned_begin[cell]; k < of.owned_begin[cell + 1]; ++k) {
+      const T* row = embedding + of.node[k] * stride;
+      const std::int64_t at = std::int64_t{of.owned[k]} * w;
+      T residual[w];
+      for (int c = 0; c < w; ++c) residual[c] = r[at + c] - q[at + c];
+      for (int j = 0; j < n; ++j)
+        for (int c = 0; c < w; ++c) sums[j * w + c] += row[j] * residual[c];
+    }
+  }
+}
+
 template <std::floating_point T>
 class HostCellTransfer final : public Transfer<T> {
  public:
@@ -153,26 +191,39 @@ class HostCellTransfer final : public Transfer<T> {
           static_cast<T>(embedding[static_cast<std::size_t>(k)]);
   }
 
-  void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const override {
-    with_nodes(of_.coarse_nodes, [&](auto n) {
-      for_row_blocks(of_.cells(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+  void prolong_rows(const Vector<T>& coarse, int stride, Vector<T>& fine) const override {
+    if (stride == 1)
+      return for_cells([&](auto n, std::int64_t first, std::int64_t last) {
         prolong_cells<n>(of_, embedding_.data(), first, last, coarse.data(), fine.data());
+      });
+    with_stride(stride, [&]<int w>() {
+      for_row_blocks(of_.cells(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+        prolong_rows_of_cells<w>(of_, embedding_.data(), first, last, coarse.data(), fine.data());
       });
     });
   }
 
   /// Then the sums over the cells of each coarse unknown.
-  void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const override {
-    with_nodes(of_.coarse_nodes, [&](auto n) {
-      for_row_blocks(of_.cells(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+  void restrict_rows(const Vector<T>& r, const Vector<T>& q, int stride, Vector<T>& coarse) const override {
+    const std::int64_t numbers = of_.coarse.size() * stride;
+    if (contributions_.size() < numbers) contributions_ = Vector<T>(numbers);
+    if (stride == 1)
+      for_cells([&](auto n, std::int64_t first, std::int64_t last) {
         restrict_cells<n>(of_, embedding_.data(), first, last, r.data(), q.data(), contributions_.data());
       });
-    });
-    for_each_row(of_.coarse_size, [&](std::int64_t unknown) {
-      T sum = 0;
-      for (std::int64_t k = gathered_.begin[unknown]; k < gathered_.begin[unknown + 1]; ++k)
-        sum += contributions_[gathered_.places[k]];
-      coarse[unknown] = sum;
+    else
+      with_stride(stride, [&]<int w>() {
+        for_row_blocks(of_.cells(), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
+          restrict_rows_of_cells<w>(of_, embedding_.data(), first, last, r.data(), q.data(), contributions_.data());
+        });
+      });
+    with_any_stride(stride, [&]<int w>() {
+      for_each_row(of_.coarse_size, [&](std::int64_t unknown) {
+        T sums[w] = {};
+        for (std::int64_t k = gathered_.begin[unknown]; k < gathered_.begin[unknown + 1]; ++k)
+          for (int c = 0; c < w; ++c) sums[c] += contributions_[std::int64_t{gathered_.places[k]} * w + c];
+        std::copy_n(sums, w, coarse.data() + unknown * w);
+      });
     });
   }
 
@@ -182,10 +233,18 @@ class HostCellTransfer final : public Transfer<T> {
   }
 
  private:
+  /// work(n, first, last) with the number of a cell's coarse nodes as a constant, for ranges of cells.
+  template <class Work>
+  void for_cells(const Work& work) const {
+    with_nodes(of_.coarse_nodes, [&](auto n) {
+      for_row_blocks(of_.cells(), EqualRows{}, [&](std::int64_t first, std::int64_t last) { work(n, first, last); });
+    });
+  }
+
   CellTransferTables of_;
   CellsOfUnknowns gathered_;
   Vector<T> embedding_;              ///< E, with zeros behind each row
-  mutable Vector<T> contributions_;  ///< [cells][coarse nodes]
+  mutable Vector<T> contributions_;  ///< [cells][coarse nodes][vectors], of the most vectors so far
 };
 
 }  // namespace

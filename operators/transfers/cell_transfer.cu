@@ -4,9 +4,11 @@
 //   prolongation   e of the chunk's coarse nodes to shared memory; then a thread for each owned unknown,
 //                  x[owned[k]] += sum_j E[node[k]][j] e[cell][j]
 //   restriction    r - q of the owned unknowns to shared memory; then a thread for each coarse node j of a cell, the
-//   sum
-//                  over the cell's owned unknowns of E[node[k]][j] (r - q)[k]; then a thread for each coarse unknown
-//                  adds up its cells
+//                  sum over the cell's owned unknowns of E[node[k]][j] (r - q)[k]; then a thread for each coarse
+//                  unknown adds up its cells
+//
+// Of several vectors, interleaved, a thread has one number of a row, and nothing goes through shared memory: neighbours
+// read one row of E, and whole rows of the vectors.
 //
 // By cells, an unknown moves 6 bytes of tables and 4 bytes of each vector in single precision; a coarse node of a cell
 // 4 bytes to prolongate, and 4 and its sum twice to restrict.
@@ -289,15 +291,51 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
+/// A block for each chunk, a thread for each number of an owned unknown.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
-    gather_kernel(CellTables of, std::int64_t count, const T* sums, T* coarse) {
-  const std::int64_t unknown = cuda::thread_number();
-  if (unknown >= count) return;
+    prolong_rows_kernel(CellTables of, int stride, const T* embedding, const T* coarse, T* fine) {
+  const int first = static_cast<int>(blockIdx.x) * of.chunk, last = min(first + of.chunk, of.cells);
+  const std::int64_t begin = std::int64_t{of.owned_begin[first]} * stride,
+                     end = std::int64_t{of.owned_begin[last]} * stride;
+  for (std::int64_t i = begin + threadIdx.x; i < end; i += block_threads) {
+    const std::int64_t k = i / stride, c = i % stride;
+    const T* row = embedding + of.node[k] * of.coarse_nodes;
+    const std::int32_t* unknowns = of.coarse + std::int64_t{first + of.cell[k]} * of.coarse_nodes;
+    T sum = 0;
+    for (int j = 0; j < of.coarse_nodes; ++j)
+      if (unknowns[j] >= 0) sum = fma(row[j], coarse[std::int64_t{unknowns[j]} * stride + c], sum);
+    fine[std::int64_t{of.owned[k]} * stride + c] += sum;
+  }
+}
+/// sums: [cells][coarse nodes][stride], a thread for each.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    cell_sums_of_rows_kernel(std::int64_t count, CellTables of, int stride, const T* embedding, const T* r, const T* q,
+                             T* sums) {
+  const std::int64_t i = cuda::thread_number();
+  if (i >= count) return;
+  const std::int64_t node = i / stride, c = i % stride, cell = node / of.coarse_nodes, j = node % of.coarse_nodes;
+  T sum = 0;
+  const std::int32_t end = of.owned_begin[cell + 1];
+  for (std::int32_t k = of.owned_begin[cell]; k < end; ++k) {
+    const std::int64_t at = std::int64_t{of.owned[k]} * stride + c;
+    sum = fma(embedding[of.node[k] * of.coarse_nodes + j], r[at] - q[at], sum);
+  }
+  sums[i] = sum;
+}
+
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    gather_kernel(std::int64_t count, CellTables of, int stride, const T* sums, T* coarse) {
+  const std::int64_t i = cuda::thread_number();
+  if (i >= count) return;
+  const std::int64_t unknown = i / stride, c = i % stride;
   T sum = 0;
   const std::int32_t end = of.gathered_begin[unknown + 1];
-  for (std::int32_t k = of.gathered_begin[unknown]; k < end; ++k) sum += sums[__ldcs(of.gathered + k)];
-  coarse[unknown] = sum;
+  for (std::int32_t k = of.gathered_begin[unknown]; k < end; ++k)
+    sum += sums[std::int64_t{__ldcs(of.gathered + k)} * stride + c];
+  coarse[i] = sum;
 }
 
 template <class T>
@@ -317,16 +355,26 @@ class CudaCellTransfer final : public Transfer<T> {
     restriction_.prepare(cell_sums_kernel<T>, rows + most_owned_, tables().chunks());
   }
 
-  void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const override {
-    cuda::launch(prolong_kernel<T>, prolongation_.blocks, block_threads, prolongation_.shared_bytes, tables(),
-                 embedding_.data(), coarse.data(), fine.data());
+  void prolong_rows(const Vector<T>& coarse, int stride, Vector<T>& fine) const override {
+    if (stride == 1)
+      cuda::launch(prolong_kernel<T>, prolongation_.blocks, block_threads, prolongation_.shared_bytes, tables(),
+                   embedding_.data(), coarse.data(), fine.data());
+    else
+      cuda::launch(prolong_rows_kernel<T>, tables().chunks(), block_threads, 0, tables(), stride, embedding_.data(),
+                   coarse.data(), fine.data());
   }
-  void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const override {
-    cuda::launch(cell_sums_kernel<T>, restriction_.blocks, block_threads, restriction_.shared_bytes, tables(),
-                 embedding_.data(), r.data(), q.data(), sums_.data());
-    cuda::launch(gather_kernel<T>, blocks_for(coarse_size_), block_threads, 0, tables(),
-                 static_cast<std::int64_t>(coarse_size_), sums_.data(), coarse.data());
+  void restrict_rows(const Vector<T>& r, const Vector<T>& q, int stride, Vector<T>& coarse) const override {
+    const std::int64_t numbers = coarse_.size() * stride;
+    if (sums_.size() < numbers) sums_ = Vector<T>(numbers, Device::cuda);
+    if (stride == 1)
+      cuda::launch(cell_sums_kernel<T>, restriction_.blocks, block_threads, restriction_.shared_bytes, tables(),
+                   embedding_.data(), r.data(), q.data(), sums_.data());
+    else
+      for_each(numbers, cell_sums_of_rows_kernel<T>, tables(), stride, embedding_.data(), r.data(), q.data(),
+               sums_.data());
+    for_each(std::int64_t{coarse_size_} * stride, gather_kernel<T>, tables(), stride, sums_.data(), coarse.data());
   }
+
   std::int64_t stored_bytes() const override {
     return embedding_.bytes() + coarse_.bytes() + owned_begin_.bytes() + owned_.bytes() + node_.bytes() +
            cell_.bytes() + gathered_begin_.bytes() + gathered_.bytes() + sums_.bytes();
@@ -416,7 +464,7 @@ class CudaCellTransfer final : public Transfer<T> {
   Vector<T> embedding_;
   Vector<std::int32_t> coarse_, owned_begin_, owned_, gathered_begin_, gathered_;
   Vector<std::uint8_t> node_, cell_;
-  mutable Vector<T> sums_;  ///< [cells][coarse nodes]
+  mutable Vector<T> sums_;  ///< [cells][coarse nodes][vectors], of the most vectors so far
   Launch prolongation_, restriction_;
 };
 

@@ -14,23 +14,27 @@ template <class T>
 __global__ void __launch_bounds__(block_threads)
     local_solve_kernel(std::int32_t rows, const std::int32_t* block_of_row, const std::int32_t* begin,
                        const std::int32_t* unknowns, const std::int64_t* values_begin, const float* values, T factor,
-                       const T* r, const T* q, T* d, T* x) {
+                       int stride, const T* r, const T* q, T* d, T* x) {
   const int lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp,
             row =
                 static_cast<int>(blockIdx.x) * rows_per_block + static_cast<int>(threadIdx.x) / cuda::threads_per_warp;
   if (row >= rows) return;
   const std::int32_t block = block_of_row[row], first = begin[block], size = begin[block + 1] - first;
   const float* inverse = values + values_begin[block] + static_cast<std::int64_t>(row - first) * size;
-  T sum = 0;
-  for (int j = lane; j < size; j += cuda::threads_per_warp) {
-    const std::int32_t unknown = unknowns[first + j];
-    sum = fma(static_cast<T>(inverse[j]), q != nullptr ? r[unknown] - q[unknown] : r[unknown], sum);
+  for (int c = 0; c < stride; ++c) {
+    T sum = 0;
+    for (int j = lane; j < size; j += cuda::threads_per_warp) {
+      const std::int64_t at = std::int64_t{unknowns[first + j]} * stride + c;
+      sum = fma(static_cast<T>(inverse[j]), q != nullptr ? r[at] - q[at] : r[at], sum);
+    }
+    for (int distance = cuda::threads_per_warp / 2; distance > 0; distance /= 2)
+      sum += __shfl_xor_sync(cuda::all_lanes, sum, distance);
+    const std::int64_t at = std::int64_t{unknowns[row]} * stride + c;
+    if (lane == 0) {
+      d[at] += factor * sum;
+      x[at] += factor * sum;
+    }
   }
-  for (int distance = cuda::threads_per_warp / 2; distance > 0; distance /= 2)
-    sum += __shfl_xor_sync(cuda::all_lanes, sum, distance);
-  if (lane != 0) return;
-  d[unknowns[row]] += factor * sum;
-  x[unknowns[row]] += factor * sum;
 }
 
 template <std::floating_point T>
@@ -44,19 +48,20 @@ class CudaLocalSolves final : public LocalSolves<T> {
         values_begin_(on_gpu(of.values_begin)),
         values_(on_gpu(of.values)) {}
 
-  void add(T factor, const Vector<T>& r, const Vector<T>* q, Vector<T>& d, Vector<T>& x) const override {
-    const std::int64_t rows = unknowns_.size();
-    cuda::launch(local_solve_kernel<T>, (rows + rows_per_block - 1) / rows_per_block, block_threads, 0,
-                 static_cast<std::int32_t>(rows), block_of_row_.data(), begin_.data(), unknowns_.data(),
-                 values_begin_.data(), values_.data(), factor, r.data(), q != nullptr ? q->data() : nullptr, d.data(),
-                 x.data());
-  }
   std::int64_t stored_bytes() const override {
     return block_of_row_.bytes() + begin_.bytes() + unknowns_.bytes() + values_begin_.bytes() + values_.bytes();
   }
   std::int64_t count() const override { return blocks_; }
 
  private:
+  void add_rows(T factor, const Vector<T>& r, const Vector<T>* q, int stride, Vector<T>& d,
+                Vector<T>& x) const override {
+    const std::int64_t rows = unknowns_.size();
+    cuda::launch(local_solve_kernel<T>, (rows + rows_per_block - 1) / rows_per_block, block_threads, 0,
+                 static_cast<std::int32_t>(rows), block_of_row_.data(), begin_.data(), unknowns_.data(),
+                 values_begin_.data(), values_.data(), factor, stride, r.data(), q != nullptr ? q->data() : nullptr,
+                 d.data(), x.data());
+  }
   template <class Entry>
   static Vector<Entry> on_gpu(const std::vector<Entry>& of) {
     Vector<Entry> there(static_cast<std::int64_t>(of.size()), Device::cuda);

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "operators/backend/vector.hpp"
+#include "operators/backend/multi_vector.hpp"
 
 namespace femcg::operators {
 
@@ -28,12 +28,22 @@ class LocalSolves {
   LocalSolves& operator=(const LocalSolves&) = delete;
 
   /// d += factor B (r - q) and x += factor B (r - q) with B the inverses of the blocks, 0 elsewhere. q may be null.
-  virtual void add(T factor, const Vector<T>& r, const Vector<T>* q, Vector<T>& d, Vector<T>& x) const = 0;
+  void add(T factor, const Vector<T>& r, const Vector<T>* q, Vector<T>& d, Vector<T>& x) const {
+    add_rows(factor, r, q, 1, d, x);
+  }
+  void add(T factor, const MultiVector<T>& r, const MultiVector<T>* q, MultiVector<T>& d, MultiVector<T>& x) const {
+    add_rows(factor, r.entries(), q != nullptr ? &q->entries() : nullptr, r.stride(), d.entries(), x.entries());
+  }
   virtual std::int64_t stored_bytes() const = 0;
   virtual std::int64_t count() const = 0;
 
  protected:
   LocalSolves() = default;
+
+ private:
+  /// Rows of `stride` numbers each.
+  virtual void add_rows(T factor, const Vector<T>& r, const Vector<T>* q, int stride, Vector<T>& d,
+                        Vector<T>& x) const = 0;
 };
 
 template <std::floating_point T>

@@ -25,16 +25,8 @@ class HostTensorSolves final : public TensorSolves<T> {
   }
 
   void apply(const Vector<T>& r, Vector<T>& z) const override {
-    solve(r, nullptr);
+    solve(r, nullptr, 1, 0);
     for_points([&](std::int64_t point, std::int32_t unknown) { z[unknown] = scaled(point, one_[point]); });
-  }
-  void add(T factor, const Vector<T>& r, const Vector<T>* q, Vector<T>& d, Vector<T>& x) const override {
-    solve(r, q);
-    for_points([&](std::int64_t point, std::int32_t unknown) {
-      const T step = factor * scaled(point, one_[point]);
-      d[unknown] += step;
-      x[unknown] += step;
-    });
   }
   std::int64_t stored_bytes() const override {
     std::int64_t sum = of_.unknowns.bytes() + of_.scale.bytes() + one_.bytes() + other_.bytes();
@@ -49,6 +41,18 @@ class HostTensorSolves final : public TensorSolves<T> {
   }
 
  private:
+  /// One vector after the other.
+  void add_rows(T factor, const Vector<T>& r, const Vector<T>* q, int stride, Vector<T>& d,
+                Vector<T>& x) const override {
+    for (int c = 0; c < stride; ++c) {
+      solve(r, q, stride, c);
+      for_points([&](std::int64_t point, std::int32_t unknown) {
+        const T step = factor * scaled(point, one_[point]);
+        d[std::int64_t{unknown} * stride + c] += step;
+        x[std::int64_t{unknown} * stride + c] += step;
+      });
+    }
+  }
   template <class Work>
   void for_points(const Work& work) const {
     for_each_row(of_.points(), [&](std::int64_t point) {
@@ -59,11 +63,11 @@ class HostTensorSolves final : public TensorSolves<T> {
     return of_.scale.size() == 0 ? value : static_cast<T>(of_.scale[point]) * value;
   }
 
-  /// The points of `one_` become S (...)^-1 S' E R' (r - q).
-  void solve(const Vector<T>& r, const Vector<T>* q) const {
+  /// The points of `one_` become S (...)^-1 S' E R' (r - q), of number c in rows of `stride`.
+  void solve(const Vector<T>& r, const Vector<T>* q, int stride, int c) const {
     for_each_row(of_.points(), [&](std::int64_t point) {
-      const std::int32_t unknown = of_.unknowns[point];
-      one_[point] = unknown < 0 ? T(0) : scaled(point, q != nullptr ? r[unknown] - (*q)[unknown] : r[unknown]);
+      const std::int64_t at = std::int64_t{of_.unknowns[point]} * stride + c;
+      one_[point] = of_.unknowns[point] < 0 ? T(0) : scaled(point, q != nullptr ? r[at] - (*q)[at] : r[at]);
     });
     for (std::size_t axis = 0; axis < 3; ++axis) multiply<true>(axis);
     divide();

@@ -23,13 +23,14 @@ struct Diagonals {
 
 /// to_i = E_i (r - q) at the unknown of point i; q may be null.
 template <class T>
-__global__ void __launch_bounds__(block_threads) gather_kernel(std::int64_t points, const std::int32_t* unknowns,
-                                                               const float* scale, const T* r, const T* q, T* to) {
+__global__ void __launch_bounds__(block_threads)
+    gather_kernel(std::int64_t points, const std::int32_t* unknowns, const float* scale, int stride, const T* r,
+                  const T* q, T* to) {
   const std::int64_t i = cuda::thread_number();
   if (i >= points) return;
-  const std::int32_t unknown = unknowns[i];
+  const std::int64_t at = std::int64_t{unknowns[i]} * stride;
   T value = 0;
-  if (unknown >= 0) value = q != nullptr ? r[unknown] - q[unknown] : r[unknown];
+  if (at >= 0) value = q != nullptr ? r[at] - q[at] : r[at];
   to[i] = scale != nullptr ? static_cast<T>(scale[i]) * value : value;
 }
 
@@ -55,12 +56,13 @@ __global__ void __launch_bounds__(block_threads)
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     scatter_added_kernel(std::int64_t points, const std::int32_t* unknowns, const float* scale, const T* values,
-                         T factor, T* d, T* x) {
+                         T factor, int stride, T* d, T* x) {
   const std::int64_t i = cuda::thread_number();
   if (i >= points || unknowns[i] < 0) return;
   const T step = factor * (scale != nullptr ? static_cast<T>(scale[i]) * values[i] : values[i]);
-  d[unknowns[i]] += step;
-  x[unknowns[i]] += step;
+  const std::int64_t at = std::int64_t{unknowns[i]} * stride;
+  d[at] += step;
+  x[at] += step;
 }
 
 template <std::floating_point T>
@@ -85,16 +87,12 @@ class CudaTensorSolves final : public TensorSolves<T> {
       if (from.vectors.empty()) count_ *= from.size;
     }
     const Vector<T> zeros = zeros_on_gpu<T>(of.points());
-    solve(zeros, nullptr);  // cuBLAS loads its kernels
+    solve(zeros.data(), nullptr, 1);  // cuBLAS loads its kernels
   }
 
   void apply(const Vector<T>& r, Vector<T>& z) const override {
-    solve(r, nullptr);
+    solve(r.data(), nullptr, 1);
     launch(scatter_kernel<T>, unknowns_.data(), scale(), one_.data(), z.data());
-  }
-  void add(T factor, const Vector<T>& r, const Vector<T>* q, Vector<T>& d, Vector<T>& x) const override {
-    solve(r, q);
-    launch(scatter_added_kernel<T>, unknowns_.data(), scale(), one_.data(), factor, d.data(), x.data());
   }
   std::int64_t stored_bytes() const override {
     std::int64_t sum = unknowns_.bytes() + scale_.bytes() + one_.bytes() + other_.bytes();
@@ -104,6 +102,15 @@ class CudaTensorSolves final : public TensorSolves<T> {
   std::int64_t count() const override { return count_; }
 
  private:
+  /// One vector after the other.
+  void add_rows(T factor, const Vector<T>& r, const Vector<T>* q, int stride, Vector<T>& d,
+                Vector<T>& x) const override {
+    for (int c = 0; c < stride; ++c) {
+      solve(r.data() + c, q != nullptr ? q->data() + c : nullptr, stride);
+      launch(scatter_added_kernel<T>, unknowns_.data(), scale(), one_.data(), factor, stride, d.data() + c,
+             x.data() + c);
+    }
+  }
   template <class To>
   static Vector<To> on_gpu(const std::vector<double>& numbers) {
     Vector<To> rounded(std::ssize(numbers));
@@ -117,9 +124,9 @@ class CudaTensorSolves final : public TensorSolves<T> {
   }
   const float* scale() const { return scale_.size() == 0 ? nullptr : scale_.data(); }
 
-  /// The points of `one_` become S (...)^-1 S' E R' (r - q).
-  void solve(const Vector<T>& r, const Vector<T>* q) const {
-    launch(gather_kernel<T>, unknowns_.data(), scale(), r.data(), q != nullptr ? q->data() : nullptr, one_.data());
+  /// The points of `one_` become S (...)^-1 S' E R' (r - q), with `stride` numbers from an entry to the next.
+  void solve(const T* r, const T* q, int stride) const {
+    launch(gather_kernel<T>, unknowns_.data(), scale(), stride, r, q, one_.data());
     for (std::size_t axis = 0; axis < 3; ++axis) multiply(axis, true);
     launch(divide_kernel<T>, diagonals_, one_.data());
     for (std::size_t axis = 0; axis < 3; ++axis) multiply(axis, false);

@@ -53,13 +53,16 @@ struct Rows {
     copy(of.value, values);
   }
   std::int64_t bytes() const { return offsets.bytes() + columns.bytes() + values.bytes(); }
-  /// work(row, sum_k value_k entry(column_k)).
+  /// work(i, sum_k value_k entry(c of column_k)) for each number i = c of a row; rows have `stride` numbers.
   template <class Entry, class Work>
-  void multiply(const Entry& entry, const Work& work) const {
-    for_each_row(count, [&](std::int64_t row) {
-      T sum = 0;
-      for (std::int64_t k = offsets[row]; k < offsets[row + 1]; ++k) sum += values[k] * entry(columns[k]);
-      work(row, sum);
+  void multiply(int stride, const Entry& entry, const Work& work) const {
+    with_any_stride(stride, [&]<int w>() {
+      for_each_row(count, [&](std::int64_t row) {
+        T sums[w] = {};
+        for (std::int64_t k = offsets[row]; k < offsets[row + 1]; ++k)
+          for (int c = 0; c < w; ++c) sums[c] += values[k] * entry(std::int64_t{columns[k]} * w + c);
+        for (int c = 0; c < w; ++c) work(row * w + c, sums[c]);
+      });
     });
   }
 
@@ -75,11 +78,13 @@ class HostMatrixTransfer final : public Transfer<T> {
   explicit HostMatrixTransfer(const RectangularMatrix& prolongation)
       : prolongation_(prolongation), restriction_(transposed(prolongation)) {}
 
-  void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const override {
-    prolongation_.multiply([&](std::int32_t j) { return coarse[j]; }, [&](std::int64_t i, T sum) { fine[i] += sum; });
+  void prolong_rows(const Vector<T>& coarse, int stride, Vector<T>& fine) const override {
+    prolongation_.multiply(
+        stride, [&](std::int64_t j) { return coarse[j]; }, [&](std::int64_t i, T sum) { fine[i] += sum; });
   }
-  void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const override {
-    restriction_.multiply([&](std::int32_t i) { return r[i] - q[i]; }, [&](std::int64_t j, T sum) { coarse[j] = sum; });
+  void restrict_rows(const Vector<T>& r, const Vector<T>& q, int stride, Vector<T>& coarse) const override {
+    restriction_.multiply(
+        stride, [&](std::int64_t i) { return r[i] - q[i]; }, [&](std::int64_t j, T sum) { coarse[j] = sum; });
   }
   std::int64_t stored_bytes() const override { return prolongation_.bytes() + restriction_.bytes(); }
 

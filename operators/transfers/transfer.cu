@@ -1,4 +1,5 @@
-// Transfers with a stored prolongation on a GPU: 8 lanes for each row of it, or of its transpose.
+// Transfers with a stored prolongation on a GPU: 8 lanes for each row of it, or of its transpose, which share the row's
+// entries; of several vectors a lane for each, and as many groups of lanes as make 8.
 
 #include "operators/backend/launch.cuh"
 #include "operators/transfers/transfer.hpp"
@@ -11,24 +12,27 @@ constexpr int block_threads = 256;
 
 std::int64_t blocks_for(std::int64_t threads) { return cuda::blocks_of(threads, block_threads); }
 
-constexpr int lanes = 8;
+constexpr int lanes_of(int stride) { return stride > 8 ? stride : 8; }
 
-/// y_i = sum_k value_k (x - q)_column_k, added to y with `adds`; q may be null.
-template <class T, bool adds>
+/// y_i = sum_k value_k (x - q)_column_k, added to y with `adds`; q may be null. Rows of x, q and y have `stride`
+/// numbers.
+template <class T, bool adds, int stride>
 __global__ void __launch_bounds__(block_threads)
     rows_kernel(std::int64_t rows, const std::int64_t* offsets, const std::int32_t* columns, const T* values,
                 const T* x, const T* q, T* y) {
+  constexpr int lanes = lanes_of(stride);
   const std::int64_t row = cuda::thread_number() / lanes;
-  const int lane = static_cast<int>(threadIdx.x) % lanes;
+  const int lane = static_cast<int>(threadIdx.x) % lanes, c = lane % stride;
   T sum = 0;
   if (row < rows)
-    for (std::int64_t k = offsets[row] + lane; k < offsets[row + 1]; k += lanes) {
-      const T entry = q != nullptr ? x[columns[k]] - q[columns[k]] : x[columns[k]];
-      sum = fma(values[k], entry, sum);
+    for (std::int64_t k = offsets[row] + lane / stride; k < offsets[row + 1]; k += lanes / stride) {
+      const std::int64_t at = std::int64_t{columns[k]} * stride + c;
+      sum = fma(values[k], q != nullptr ? x[at] - q[at] : x[at], sum);
     }
-  for (int distance = lanes / 2; distance > 0; distance /= 2)
+  for (int distance = lanes / 2; distance >= stride; distance /= 2)
     sum += __shfl_xor_sync(cuda::all_lanes, sum, distance, lanes);
-  if (row < rows && lane == 0) y[row] = adds ? y[row] + sum : sum;
+  const std::int64_t i = row * stride + c;
+  if (row < rows && lane < stride) y[i] = adds ? y[i] + sum : sum;
 }
 
 template <std::floating_point T>
@@ -41,9 +45,11 @@ struct CudaRows {
   }
   std::int64_t bytes() const { return offsets.bytes() + columns.bytes() + values.bytes(); }
   template <bool adds>
-  void multiply(const T* x, const T* q, Vector<T>& y) const {
-    cuda::launch(rows_kernel<T, adds>, blocks_for(count * lanes), block_threads, 0, count, offsets.data(),
-                 columns.data(), values.data(), x, q, y.data());
+  void multiply(const T* x, const T* q, int stride, Vector<T>& y) const {
+    with_any_stride(stride, [&]<int w>() {
+      cuda::launch(rows_kernel<T, adds, w>, blocks_for(count * lanes_of(w)), block_threads, 0, count, offsets.data(),
+                   columns.data(), values.data(), x, q, y.data());
+    });
   }
 
   std::int64_t count;
@@ -58,11 +64,11 @@ class CudaMatrixTransfer final : public Transfer<T> {
   explicit CudaMatrixTransfer(const RectangularMatrix& prolongation)
       : prolongation_(prolongation), restriction_(transposed(prolongation)) {}
 
-  void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const override {
-    prolongation_.template multiply<true>(coarse.data(), nullptr, fine);
+  void prolong_rows(const Vector<T>& coarse, int stride, Vector<T>& fine) const override {
+    prolongation_.template multiply<true>(coarse.data(), nullptr, stride, fine);
   }
-  void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const override {
-    restriction_.template multiply<false>(r.data(), q.data(), coarse);
+  void restrict_rows(const Vector<T>& r, const Vector<T>& q, int stride, Vector<T>& coarse) const override {
+    restriction_.template multiply<false>(r.data(), q.data(), stride, coarse);
   }
   std::int64_t stored_bytes() const override { return prolongation_.bytes() + restriction_.bytes(); }
 

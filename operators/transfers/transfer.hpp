@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "operators/backend/vector.hpp"
+#include "operators/backend/multi_vector.hpp"
 
 namespace femcg::operators {
 
@@ -18,9 +18,20 @@ class Transfer {
   Transfer& operator=(const Transfer&) = delete;
 
   /// fine += P coarse.
-  virtual void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const = 0;
+  void add_prolonged(const Vector<T>& coarse, Vector<T>& fine) const { prolong_rows(coarse, 1, fine); }
+  void add_prolonged(const MultiVector<T>& coarse, MultiVector<T>& fine) const {
+    prolong_rows(coarse.entries(), fine.stride(), fine.entries());
+  }
   /// coarse = P' (r - q).
-  virtual void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const = 0;
+  void restrict_residual(const Vector<T>& r, const Vector<T>& q, Vector<T>& coarse) const {
+    restrict_rows(r, q, 1, coarse);
+  }
+  void restrict_residual(const MultiVector<T>& r, const MultiVector<T>& q, MultiVector<T>& coarse) const {
+    restrict_rows(r.entries(), q.entries(), r.stride(), coarse.entries());
+  }
+  /// Both for rows of `stride` numbers each.
+  virtual void prolong_rows(const Vector<T>& coarse, int stride, Vector<T>& fine) const = 0;
+  virtual void restrict_rows(const Vector<T>& r, const Vector<T>& q, int stride, Vector<T>& coarse) const = 0;
   virtual std::int64_t stored_bytes() const = 0;
 
  protected:

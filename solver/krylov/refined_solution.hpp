@@ -168,7 +168,7 @@ class RefinedSolution {
     if (residual.on_gpu == nullptr)
       to_ordering_of(a_, residual.on_host, r);
     else
-      operators::cuda_gather_rounded(*residual.on_gpu, a_.ordering(), r);
+      operators::gather_rows(*residual.on_gpu, a_.ordering(), 1, r);
   }
   /// Whether residuals are computed by other means than the operator's own product.
   bool is_checked() const { return check_.true_residual || is_on_gpu(); }

@@ -114,7 +114,7 @@ class BoomerAmg final : public Preconditioner<T> {
 std::span<const OptionDescription> boomeramg_options() { return settings; }
 
 std::int64_t bytes_of_boomeramg(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device,
-                                std::string_view) {
+                                std::string_view, std::int64_t) {
   constexpr std::int64_t of_entry = 37;
   constexpr double joined = 0.7;  // entries of the matrix over those of all element matrices
   if (form != nullptr)

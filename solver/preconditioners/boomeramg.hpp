@@ -15,6 +15,6 @@ std::span<const operators::OptionDescription> boomeramg_options();
 
 /// PreconditionerDescription::bytes_of_levels, with the matrix that hypre copies: about 37 bytes an entry.
 std::int64_t bytes_of_boomeramg(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device,
-                                std::string_view of_cg);
+                                std::string_view of_cg, std::int64_t systems);
 
 }  // namespace femcg::solver

@@ -108,16 +108,18 @@ std::shared_ptr<const CsrMatrix<T>> square(const RectangularMatrix& matrix) {
 template <std::floating_point T>
 class BlockJacobi final : public Preconditioner<T> {
  public:
-  explicit BlockJacobi(const Level<T>& level) : Preconditioner<T>(level.a->size(), level.a->device()), level_(level) {}
+  explicit BlockJacobi(const Level<T>& level)
+      : Preconditioner<T>(level.a->size(), level.a->device()), level_(level), d_(level.a->size(), level.a->device()) {}
   PreconditionerCost cost() const override { return {0, 4, 1}; }
 
  private:
   void solve(const Vector<T>& r, Vector<T>& z) const override {
-    operators::chebyshev_first(1, r, level_.inverse_diagonal, level_.d, z);
-    level_.blocks->add(1, r, nullptr, level_.d, z);
+    operators::chebyshev_first(1, r, level_.inverse_diagonal, d_, z);
+    level_.blocks->add(1, r, nullptr, d_, z);
   }
 
   const Level<T>& level_;
+  mutable Vector<T> d_;
 };
 
 /// Makes the levels one after the other, then the transfers between their operators.
@@ -338,7 +340,7 @@ class HierarchyMaker {
   }
   std::unique_ptr<Operator<T>> operator_of(const LevelForm& of, const std::string& name) const {
     std::unique_ptr<Operator<T>> a;
-    if (hierarchy_.levels.empty() && name == "matrix-free" && finest_.make_matrix_free) a = finest_.make_matrix_free();
+    if (hierarchy_.levels.empty() && finest_.derived) a = finest_.derived(name);
     if (a != nullptr) return a;
     return of.subdomain != nullptr ? joined(*of.subdomain, name) : made(*of.form, name);
   }
@@ -382,7 +384,6 @@ class HierarchyMaker {
            operators::BlockInverses blocks, const operators::IndexMap* map = nullptr,
            const std::optional<Lines>& lines = std::nullopt) {
     Level<T> level = unsmoothed(std::move(kind), std::move(operator_name), given, std::move(made));
-    for (Vector<T>* vector : {&level.q, &level.d}) *vector = Vector<T>(level.a->size(), device_);
     std::optional<Vector<T>> diagonal;
     if (hierarchy_.levels.empty() && finest_.diagonal) {
       diagonal = finest_.diagonal(*level.a);
@@ -420,7 +421,6 @@ class HierarchyMaker {
     level.made = std::move(made);
     level.a = level.made != nullptr ? level.made.get() : given;
     level.smoothing = choice_.smoothing > 0 ? choice_.smoothing : usual_smoothing;
-    for (Vector<T>* vector : {&level.b, &level.x}) *vector = Vector<T>(level.a->size(), device_);
     return level;
   }
 
@@ -477,7 +477,6 @@ std::int64_t Level<T>::stored_bytes() const {
   if (made != nullptr) sum += made->footprint().stored_bytes;
   if (transfer != nullptr) sum += transfer->stored_bytes();
   if (blocks != nullptr) sum += blocks->stored_bytes();
-  for (const Vector<T>* vector : {&b, &x, &q, &d}) sum += vector->bytes();
   return sum;
 }
 

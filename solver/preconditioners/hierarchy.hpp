@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "operators/catalogue.hpp"
@@ -14,8 +15,7 @@
 
 namespace femcg::solver {
 
-/// A level of multigrid: its operator, what its smoother knows of it, the transfer to the next coarser level, and the
-/// vectors of a cycle.
+/// A level of multigrid: its operator, its smoother's data and the transfer to the next coarser level.
 template <std::floating_point T>
 struct Level {
   std::string kind;                 ///< "degree 2", "box", "aggregates", "inverse"
@@ -29,11 +29,10 @@ struct Level {
   int smoothing = 0;                                  ///< degree of the smoother's polynomial
   int visits = 1;                                     ///< of the cycle, for each of the next finer level
   std::unique_ptr<operators::Transfer<T>> transfer;   ///< to the next level; none on the coarsest
-  mutable operators::Vector<T> b, x, q, d;            ///< A x = b; q = A x; d: the smoother's step
 
   bool is_elsewhere() const { return a == nullptr; }
   bool is_coarsest() const { return transfer == nullptr; }
-  /// Operator, transfer, smoother and vectors; not an operator that is somebody else's.
+  /// Operator, transfer and smoother; not an operator that is somebody else's.
   std::int64_t stored_bytes() const;
 };
 
@@ -55,8 +54,8 @@ struct HierarchyChoice {
 template <std::floating_point T>
 struct FinestLevel {
   const operators::Operator<T>* a = nullptr;  ///< its operator; null: one is made
-  /// An operator matrix-free, made in less time than another; none, or null from it: one is made.
-  std::function<std::unique_ptr<operators::Operator<T>>()> make_matrix_free = {};
+  /// The operator of that name, from one that is there; none, or null from it: it is made from the form.
+  std::function<std::unique_ptr<operators::Operator<T>>(std::string_view name)> derived = {};
   /// The diagonal of A in the ordering of its operator; none: that computes it.
   std::function<operators::Vector<T>(const operators::Operator<T>&)> diagonal = {};
 };

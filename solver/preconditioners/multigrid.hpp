@@ -19,9 +19,12 @@ std::unique_ptr<Preconditioner<T>> make_multigrid(const operators::Operator<T>& 
 
 std::span<const operators::OptionDescription> multigrid_options();
 
+/// The operator of levels of degree 2 and more: a matrix on the host, which several vectors at once read once.
+std::string_view fine_operator(operators::Device device, std::int64_t systems);
+
 /// PreconditionerDescription::bytes_of_levels. Spaces of degree q have about (q / p)^d times the unknowns of that of
 /// degree p.
 std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device,
-                                std::string_view of_cg);
+                                std::string_view of_cg, std::int64_t systems);
 
 }  // namespace femcg::solver

@@ -20,15 +20,16 @@ struct PreconditionerInput {
   const operators::BilinearForm* form = nullptr;         ///< whose matrix the operator is, or this process's part of it
   PartOfForm of = {};                                    ///< which part that is
   const operators::CsrMatrix<double>* matrix = nullptr;  ///< that of the operator, where it came from a file
+  std::int64_t systems = 1;                              ///< right-hand sides that it is applied to at once
 };
 
 /// A preconditioner that `solver.preconditioner` may name.
 struct PreconditionerDescription {
-  std::string_view name, meaning, source;
-  std::span<const operators::OptionDescription> options;
-  bool diagonal;  ///< or the identity: its applications are fused with CG's passes
-  int vectors;    ///< that it needs beside CG's own, of the length of x
-  bool inverts;   ///< whether it has an operators::InverseDiagonal as well
+  std::string_view name, meaning, source = {};
+  std::span<const operators::OptionDescription> options = {};
+  bool diagonal = false;  ///< or the identity: its applications are fused with CG's passes
+  int vectors = 0;        ///< that it needs beside CG's own, of the length of x
+  bool inverts = false;   ///< whether it has an operators::InverseDiagonal as well
   template <class T>
   using Make = std::unique_ptr<Preconditioner<T>>(const operators::Operator<T>&, const operators::Options&,
                                                   const PreconditionerInput<T>&);
@@ -38,9 +39,11 @@ struct PreconditionerDescription {
   bool by_hypre = false;     ///< works in builds with hypre and on the host
   bool one_process = false;  ///< works in one process only
   /// About how many bytes its levels take on a device beside CG's operator, of a form, or of a matrix of so many
-  /// entries where the form is null; null where it has none.
+  /// entries where the form is null, for so many right-hand sides at once; null where it has none.
   std::int64_t (*bytes_of_levels)(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device,
-                                  std::string_view of_cg) = nullptr;
+                                  std::string_view of_cg, std::int64_t systems) = nullptr;
+  /// Several right-hand sides at once take less time than one after the other, with an operator that gains too.
+  bool gains_on_host = false;
 };
 
 std::span<const PreconditionerDescription> preconditioners();

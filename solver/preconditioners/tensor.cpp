@@ -319,7 +319,7 @@ std::unique_ptr<Preconditioner<T>> make_tensor(const Operator<T>& a, const Optio
   return std::make_unique<Tensor<T>>(a, *input.form, *box, input.diagonal != nullptr ? *input.diagonal : diagonal);
 }
 
-std::int64_t bytes_of_tensor(const BilinearForm* form, std::int64_t, Device device, std::string_view) {
+std::int64_t bytes_of_tensor(const BilinearForm* form, std::int64_t, Device device, std::string_view, std::int64_t) {
   constexpr std::int64_t of_point = 2 * sizeof(double) + sizeof(std::int32_t) + sizeof(float), workspace = 32 << 20;
   if (form == nullptr || !form->space->mesh().box) return 0;
   std::int64_t bytes = form->unknowns * of_point + (device == Device::cuda ? workspace : 0);

@@ -39,7 +39,7 @@ std::unique_ptr<Preconditioner<T>> make_tensor(const operators::Operator<T>& a, 
 
 /// PreconditionerDescription::bytes_of_levels.
 std::int64_t bytes_of_tensor(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device,
-                             std::string_view of_cg);
+                             std::string_view of_cg, std::int64_t systems);
 
 /// True if the form is separable, and its eigenvectors and an application take less time than multigrid does.
 bool tensor_is_best(const operators::BilinearForm& form, operators::Device device);

@@ -22,7 +22,8 @@ struct Stake {
 Stake stake_of(const Prediction& first, const Prediction& runner_up) {
   return {
       std::max(0.0, runner_up.assembly - first.assembly) + runner_up.conversion + products_tried * runner_up.iteration,
-      first.loops * (first.iteration - runner_up.iteration / near_the_best)};
+      first.loops *
+          (first.iteration - runner_up.iteration / near_the_best + first.preconditioner - runner_up.preconditioner)};
 }
 
 std::string percent_more(double more, double less) { return fmt::format("{:.0f}% more", 100 * (more / less - 1)); }

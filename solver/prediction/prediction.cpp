@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 #include <span>
 
 #include "mesh/element/lagrange_basis.hpp"
@@ -12,9 +13,11 @@
 #include "operators/catalogue.hpp"
 #include "operators/cellwise/cell_loops/fused_cg.hpp"
 #include "operators/persistent/row_layout.hpp"
+#include "operators/stored/assembled/expected_entries.hpp"
 #include "operators/stored/common/padding.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/units.hpp"
+#include "solver/preconditioners/multigrid.hpp"
 #include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/prediction/models/input_bytes.hpp"
 #include "solver/records/tuning_record.hpp"
@@ -150,20 +153,31 @@ double iterations_of_all(const PredictionInput& of, CgMethod together) {
   return takes_several(together) ? of.iterations : of.iterations * systems;
 }
 
-/// The dimension of the least vertex, edge, face or cell that has two nodes of a lattice.
-int dimension_of_pair(const mesh::Lattice& lattice, int a, int b) {
-  const std::array<int, 3>&x = lattice.index(a), &y = lattice.index(b);
-  const int p = lattice.degree(), d = mesh::dimension(lattice.shape());
-  int sides = 0;  // that have both
-  std::array<int, 2> sum{};
-  for (int axis = 0; axis < d; ++axis) {
-    sum[0] += x[axis];
-    sum[1] += y[axis];
-    if (x[axis] == 0 && y[axis] == 0) ++sides;
-    if (mesh::is_tensor(lattice.shape()) && x[axis] == p && y[axis] == p) ++sides;
-  }
-  if (!mesh::is_tensor(lattice.shape()) && sum[0] == p && sum[1] == p) ++sides;
-  return d - sides;
+/// Of a product of a level of multigrid that is matrix-free.
+double seconds_of_matrix_free(const PredictionInput& of, const Model& model, const Locality& known) {
+  const OperatorDescription& row = *operators::find_operator("matrix-free");
+  const operators::Options none;
+  const operators::StorageEstimate estimate = row.estimate(operators::Extent<float>{of.device, of.form}, none);
+  Product product{.row = &row,
+                  .options = &none,
+                  .device = of.device,
+                  .word_bytes = sizeof(float),
+                  .estimate = &estimate,
+                  .form = of.form,
+                  .input_bytes = known.input_bytes,
+                  .narrow = known.narrow};
+  return model.seconds(product).value_or(0);
+}
+/// Of multigrid's cycle, of all systems where it takes them at once: products of the finest level and its smoother's
+/// passes over 7 words, and the same of levels of lower degree, which have fewer unknowns.
+double seconds_of_cycle(const PredictionInput& of, CgMethod together, double level_product, const Rates& rates) {
+  constexpr int products = 6;
+  const double at_once = takes_several(together) ? static_cast<double>(of.systems) : 1;
+  const double bytes = at_once * 7 * sizeof(float) * static_cast<double>(of.form->unknowns);
+  double levels = 0;
+  for (double degree = of.form->space->degree(); degree >= 1; --degree)
+    levels += std::pow(degree / of.form->space->degree(), of.form->space->mesh().dimension());
+  return levels * products * (level_product + bytes / rates.reading(bytes));
 }
 
 std::string why_no_memory(const PredictionInput& of, const MemoryEstimate& need) {
@@ -189,30 +203,13 @@ std::string with_options(const OperatorChoice& op) {
   return op.options.empty() ? op.name : fmt::format("{}, {}", op.name, listed(op.options));
 }
 
-double expected_entries(const BilinearForm& form) {
-  // Pairs of a cell's nodes by the least vertex, edge, face or cell that has both: shared by as many cells as that is.
-  const mesh::Mesh& mesh = form.space->mesh();
-  const mesh::Lattice& lattice = form.space->basis().lattice();
-  const int d = mesh.dimension();
-  std::array<double, 4> pairs{};  // by the dimension of that entity
-  for (int a = 0; a < lattice.size(); ++a)
-    for (int b = 0; b < a; ++b) ++pairs[static_cast<std::size_t>(dimension_of_pair(lattice, a, b))];
-  // Most facets have two cells; edges of tetrahedra have about 5.1, those of hexahedra 4.
-  const std::array<double, 4> cells_of = d == 2                        ? std::array{1.0, 2.0, 1.0, 1.0}
-                                         : mesh::is_tensor(mesh.shape) ? std::array{1.0, 4.0, 2.0, 1.0}
-                                                                       : std::array{1.0, 5.1, 2.0, 1.0};
-  double entries = form.unknowns;
-  for (std::size_t k = 1; k <= static_cast<std::size_t>(d); ++k) entries += 2 * form.cells() * pairs[k] / cells_of[k];
-  return entries;
-}
-
 bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<Prediction>& without,
                   const Rates& rates) {
   double best = std::numeric_limits<double>::infinity();
   for (const Prediction& each : without)
     if (each.possible()) best = std::min(best, each.seconds());
   // Columns take no less than two bytes; no reader is faster than the copies.
-  const double least_bytes = expected_entries(*of.form) * (word_bytes + 2);
+  const double least_bytes = operators::expected_entries(*of.form, of.form->space->degree()) * (word_bytes + 2);
   const double reading = std::max(rates.copy_bandwidth, rates.reading(least_bytes));
   const double least = seconds_of_assembly(Needs::matrix, *of.form, rates.threads) +
                        static_cast<double>(of.systems) * of.iterations * least_bytes / reading;
@@ -228,7 +225,8 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
   const std::int64_t longest = offsets != nullptr ? operators::longest_row(*offsets) : 0;
   std::optional<Locality> of_rows, of_cells;
   std::optional<bool> windows_fit;
-  std::optional<std::int64_t> levels;
+  std::map<std::int64_t, std::int64_t> levels;  // bytes, by the systems at once: the same beside all but matrix-free
+  std::optional<double> matrix_free;            // seconds of its product in single precision
   std::vector<Prediction> all;
   for (const OperatorChoice& op : operators) {
     const OperatorDescription& row = *operators::find_operator(op.name);
@@ -238,8 +236,10 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
     made.needs = row.needs_on(of.device);
     MemoryUser user{&row, &op.options, of.device, of.preconditioner, of.method, of.loop, of.systems};
     if (of.form != nullptr && row.name != "matrix-free" && of.preconditioner->bytes_of_levels != nullptr) {
-      if (!levels) levels = of.preconditioner->bytes_of_levels(of.form, 0, of.device, row.name);
-      user.levels = levels;  // the same beside all of these
+      const std::int64_t at_once = user.systems_at_once(of.form->unknowns);
+      if (!levels.contains(at_once))
+        levels[at_once] = of.preconditioner->bytes_of_levels(of.form, 0, of.device, row.name, at_once);
+      user.levels = levels[at_once];
     }
     MemoryEstimate need;
     try {
@@ -304,6 +304,12 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
       if (made.persistent) made.iteration = persistent;
     }
     made.iteration = correction.iteration * made.iteration;
+    if (of.form != nullptr && of.preconditioner->name == "multigrid") {
+      const bool of_matrix = fine_operator(of.device, user.systems_at_once(of.form->unknowns)) == "csr";
+      if (!of_matrix && !matrix_free) matrix_free = seconds_of_matrix_free(of, model, *known);
+      const double level_product = of_matrix ? *seconds * (sizeof(float) + 4.0) / (sizeof(T) + 4.0) : *matrix_free;
+      made.preconditioner = seconds_of_cycle(of, together, level_product, rates);
+    }
     made.loops = iterations_of_all(of, together);
     if (of.form != nullptr)
       made.assembly = correction.assembly * seconds_of_assembly(made.needs, *of.form, rates.threads);

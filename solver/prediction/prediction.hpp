@@ -34,21 +34,22 @@ constexpr std::string_view lacks_memory = "it needs about ";
 struct Prediction {
   OperatorChoice op;
   operators::Needs needs = operators::Needs::form;
-  std::string not_possible;  ///< why it cannot be had; then there are no seconds
-  double product = 0;        ///< seconds of one product
-  double iteration = 0;      ///< of one CG iteration, of all systems where it takes them at once
-  double product_start = 0;  ///< of the product's seconds, those that it takes however small it is
-  double passes_start = 0;   ///< the same of what an iteration takes beside the product
-  double loops = 0;          ///< iterations, of all systems that are solved in turn
-  double assembly = 0;       ///< seconds until what it is made from is there
-  double conversion = 0;     ///< seconds to make it from that
+  std::string not_possible;   ///< why it cannot be had; then there are no seconds
+  double product = 0;         ///< seconds of one product
+  double iteration = 0;       ///< of one CG iteration, of all systems where it takes them at once
+  double preconditioner = 0;  ///< of multigrid's cycles in one iteration, of as many systems; 0 for others
+  double product_start = 0;   ///< of the product's seconds, those that it takes however small it is
+  double passes_start = 0;    ///< the same of what an iteration takes beside the product
+  double loops = 0;           ///< iterations, of all systems that are solved in turn
+  double assembly = 0;        ///< seconds until what it is made from is there
+  double conversion = 0;      ///< seconds to make it from that
   std::int64_t stored_bytes = 0;
   bool persistent = false;  ///< CG is a persistent kernel, which no trial can be a part of
 
   bool possible() const { return not_possible.empty(); }
   double set_up() const { return assembly + conversion; }
   /// Until the solution is there, the mesh and the load apart.
-  double seconds() const { return set_up() + loops * iteration; }
+  double seconds() const { return set_up() + loops * (iteration + preconditioner); }
 };
 
 /// Every operator of femcg's own that has a version for the device, with its defaults. No model knows a plug-in's.
@@ -56,9 +57,6 @@ std::vector<OperatorChoice> all_operators_of(operators::Device device);
 
 /// An operator with its options, as "csr, coop 16".
 std::string with_options(const OperatorChoice& op);
-
-/// Entries of the matrix of a form, from its cells and degree alone: a little more than it has near the boundary.
-double expected_entries(const operators::BilinearForm& form);
 
 /// True if a matrix may pay: assembling it and reading it in every iteration takes no longer than the best operator
 /// without a matrix may.

@@ -136,7 +136,7 @@ void add_operator(MemoryEstimate& need, const MemoryUser& user, operators::Exten
       user.levels ? *user.levels
       : user.preconditioner->bytes_of_levels != nullptr
           ? user.preconditioner->bytes_of_levels(of.form, of.matrix != nullptr ? of.matrix->nonzeros() : 0, user.device,
-                                                 user.row->name)
+                                                 user.row->name, user.systems_at_once(unknowns))
           : 0;
   if (user.device == Device::cuda)
     need.reserved_bytes = of.reserved_bytes =

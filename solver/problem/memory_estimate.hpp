@@ -47,18 +47,23 @@ struct MemoryUser {
 
   /// The CG that takes all of them at once; automatic where they are solved one after the other. Block CG takes fewer
   /// iterations the more systems there are. On the host it is faster whatever the operator is; on a GPU its small
-  /// matrices go through the host in every iteration, which pays where a system, or their number, is large enough. With
-  /// multigrid, whose cycle takes one system after the other, a few iterations have none to save, and in single
-  /// precision it is no constant M to rounding, as block CG needs it.
+  /// matrices go through the host in every iteration, which pays where a system, or their number, is large enough.
+  /// Multigrid in single precision is no constant M to rounding, as block CG needs it, and leaves few iterations to
+  /// save.
   CgMethod batched_method(std::int64_t unknowns) const {
     constexpr std::int64_t pays_on_gpu = 1'000'000;  // of an H200
     if (takes_several(method)) return method;
     if (method != CgMethod::automatic || is_for_one_system(loop) || systems < 2) return CgMethod::automatic;
-    if (preconditioner->iterations > 0) return CgMethod::automatic;
+    const bool gains = row->gains_from_multi_vectors(device);
+    if (preconditioner->iterations > 0)
+      return gains && preconditioner->gains_on_host && device == operators::Device::host ? CgMethod::batched
+                                                                                         : CgMethod::automatic;
     if (device == operators::Device::host || unknowns * systems * systems >= pays_on_gpu) return CgMethod::block;
-    return row->gains_from_multi_vectors(device) ? CgMethod::batched : CgMethod::automatic;
+    return gains ? CgMethod::batched : CgMethod::automatic;
   }
   bool takes_all(std::int64_t unknowns) const { return batched_method(unknowns) != CgMethod::automatic; }
+  /// Systems that the preconditioner is applied to at once.
+  std::int64_t systems_at_once(std::int64_t unknowns) const { return takes_all(unknowns) ? systems : 1; }
 };
 
 /// Of `femcg run`, which gives back what the operator was made from. Element matrices, then the matrix assembled from

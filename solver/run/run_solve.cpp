@@ -193,10 +193,10 @@ class Solve {
     } else {
       const operators::Vector<T> diagonal = diagonal_of(a);
       const PreconditionerChoice& choice = solver_.preconditioner;
+      PreconditionerInput<T> input = preconditioner_input(&diagonal);
+      input.systems = systems_at_once();
       to.preconditioner = timed(record_.seconds.preconditioner, [&] {
-        return placed(choice.place, [&] {
-          return make_preconditioner(choice.name, a, choice.options, preconditioner_input(&diagonal));
-        });
+        return placed(choice.place, [&] { return make_preconditioner(choice.name, a, choice.options, input); });
       });
     }
     record_.preconditioner_chosen = to.preconditioner->chosen();
@@ -205,6 +205,11 @@ class Solve {
 
   PreconditionerInput<T> preconditioner_input(const operators::Vector<T>* diagonal) const {
     return {diagonal, &problem_.form(), {&context_.processes, kept_.part.get(), discrete_.share_or_null()}};
+  }
+  std::int64_t systems_at_once() const {
+    return solver_.precision == Precision::mixed
+               ? 1
+               : user_of(solver_, problem_, record_.device, record_.op).systems_at_once(record_.problem.unknowns);
   }
 
   operators::Vector<T> diagonal_of(const operators::Operator<T>& a) const {

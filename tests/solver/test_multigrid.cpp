@@ -5,6 +5,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -104,13 +105,14 @@ Eigen::MatrixXd matrix_of_cycle(const Hierarchy<T>& hierarchy) {
   const Level<T>& finest = hierarchy.levels.front();
   const std::int64_t n = finest.a->size();
   Eigen::MatrixXd m(n, n);
+  Cycle<T, Vector> cycle(hierarchy);
   for (std::int64_t j = 0; j < n; ++j) {
     Vector<T> b(n);
     fill(b, T(0));
     b[j] = 1;
-    copy(to_ordering(*finest.a, b), finest.b);
-    cycle(hierarchy);
-    const Vector<T> x = copied(from_ordering(*finest.a, finest.x), Device::host);
+    copy(to_ordering(*finest.a, b), cycle.b());
+    cycle.run();
+    const Vector<T> x = copied(from_ordering(*finest.a, cycle.x()), Device::host);
     for (std::int64_t i = 0; i < n; ++i) m(i, j) = static_cast<double>(x[i]);
   }
   return m;
@@ -121,6 +123,20 @@ Eigen::VectorXd spectrum(const Eigen::MatrixXd& m, const Eigen::MatrixXd& a) {
   const Eigen::LLT<Eigen::MatrixXd> factors(a);
   const Eigen::MatrixXd l = factors.matrixL();
   return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(l.transpose() * m * l, Eigen::EigenvaluesOnly).eigenvalues();
+}
+
+/// Moves a vertex of these tetrahedra nearly into the plane of the other three.
+void add_slivers(mesh::Mesh& mesh, std::initializer_list<std::int32_t> cells) {
+  mesh.list_nodes();
+  mesh.box.reset();
+  for (const std::int32_t cell : cells) {
+    const mesh::CellNodes nodes = mesh.nodes(cell);
+    std::array<Eigen::Vector3d, 4> x;
+    for (std::size_t v = 0; v < 4; ++v) x[v] = Eigen::Vector3d(mesh.coordinates.data() + 3 * nodes[v]);
+    const Eigen::Vector3d normal = (x[1] - x[0]).cross(x[2] - x[0]).normalized();
+    const Eigen::Vector3d moved = x[3] - 0.999 * normal.dot(x[3] - x[0]) * normal;
+    std::copy(moved.data(), moved.data() + 3, mesh.coordinates.data() + 3 * nodes[3]);
+  }
 }
 
 int iterations_with_multigrid(const BilinearForm& form, const std::string& name, double tolerance,
@@ -379,7 +395,8 @@ TEST_CASE("an operator in single precision that shares tables has the same order
         std::unique_ptr<Operator<float>> single;
         const ElementMatrices matrices = assemble_element_matrices(small.form);
         const auto a = find_operator("matrix-free")->make<double>(tests::ingredients<double>(small.form, matrices), {});
-        if (const auto* with = dynamic_cast<const WithSinglePrecision*>(a.get())) single = with->in_single_precision();
+        if (const auto* with = dynamic_cast<const WithSinglePrecision*>(a.get()))
+          single = with->in_single_precision("matrix-free");
         REQUIRE((single != nullptr) == (tests::device() == Device::cuda));
         if (single == nullptr) continue;
         CHECK(std::ranges::equal(copied(a->ordering(), Device::host).span(),
@@ -456,6 +473,30 @@ TEST_CASE("every operator has multigrid, in both precisions of the cycle") {
     }
 }
 
+TEST_CASE("a cycle on several vectors at once is the cycle on each") {
+  const auto check = [](const BilinearForm& form, const Options& options, double rounding) {
+    const ElementMatrices matrices = assemble_element_matrices(form);
+    const auto a = find_operator("csr")->make<double>(tests::ingredients<double>(form, matrices), {});
+    tests::check_columns(*make_preconditioner<double>("multigrid", *a, options, {nullptr, &form}), rounding);
+  };
+  for (const CellShape shape : shapes)
+    for (int degree = 1; degree <= 4; ++degree) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(degree);
+      const int across = mesh::dimension(shape) == 2 ? 30 / degree : 12 / degree + 1;
+      const tests::SmallForm small = tests::make_form(shape, degree, cells_for(shape, across));
+      check(small.form, {}, 1e-5);
+      check(small.form, {{"precision", "double"}}, 1e-12);
+    }
+  tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 2, {6, 6, 6}, {.varying = false, .distort = 0});
+  for (const char* fine : {"matrix-free", "lma-gather", "csr", "sell"}) {
+    CAPTURE(fine);
+    check(small.form, {{"levels.fine", fine}, {"levels.coarse", "sell"}}, 1e-5);
+  }
+  add_slivers(*small.mesh, {300, 700, 1100});
+  check(small.form, {}, 1e-5);
+}
+
 TEST_CASE("jumps of the diffusion cost few iterations") {
   for (const CellShape shape : shapes)
     for (const double jump : {1e-6, 1e6}) {
@@ -476,20 +517,9 @@ TEST_CASE("jumps of the diffusion cost few iterations") {
 }
 
 TEST_CASE("slivers cost no iterations: their unknowns are inverted in the smoother") {
-  // A vertex of some tetrahedra is moved nearly into the plane of the other three.
   tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 2, {6, 6, 6}, {.varying = false, .distort = 0});
   const int clean = iterations_with_multigrid(small.form, "csr", 1e-9);
-  mesh::Mesh& mesh = *small.mesh;
-  mesh.list_nodes();
-  mesh.box.reset();
-  for (const std::int32_t cell : {300, 700, 1100}) {
-    const mesh::CellNodes nodes = mesh.nodes(cell);
-    std::array<Eigen::Vector3d, 4> x;
-    for (std::size_t v = 0; v < 4; ++v) x[v] = Eigen::Vector3d(mesh.coordinates.data() + 3 * nodes[v]);
-    const Eigen::Vector3d normal = (x[1] - x[0]).cross(x[2] - x[0]).normalized();
-    const Eigen::Vector3d moved = x[3] - 0.999 * normal.dot(x[3] - x[0]) * normal;
-    std::copy(moved.data(), moved.data() + 3, mesh.coordinates.data() + 3 * nodes[3]);
-  }
+  add_slivers(*small.mesh, {300, 700, 1100});
   const auto degree_one = lower_degree(small.form, 1);
   const std::vector<std::int32_t> found = bad_cells(degree_one->form, assemble_element_matrices(degree_one->form),
                                                     diagonal_of(sparse_matrix(degree_one->form)));
@@ -513,7 +543,7 @@ TEST_CASE("the memory of levels is foreseen within a third") {
         double bytes = 0;
         for (const LevelSummary& level : m->levels()) bytes += static_cast<double>(level.bytes);
         const auto foreseen = static_cast<double>(
-            find_preconditioner("multigrid")->bytes_of_levels(&small.form, 0, tests::device(), name));
+            find_preconditioner("multigrid")->bytes_of_levels(&small.form, 0, tests::device(), name, 1));
         CHECK(foreseen > 0.67 * bytes);
         CHECK(foreseen < 1.5 * bytes + 2e5);
       }
@@ -600,7 +630,7 @@ TEST_CASE("the memory of the levels is known beforehand, to an eighth on the hos
         double bytes = 0;
         for (const LevelSummary& level : m->levels()) bytes += static_cast<double>(level.bytes);
         const double expected = static_cast<double>(
-            find_preconditioner("multigrid")->bytes_of_levels(&small.form, 0, tests::device(), "csr"));
+            find_preconditioner("multigrid")->bytes_of_levels(&small.form, 0, tests::device(), "csr", 1));
         const double exact_to = tests::device() == Device::host ? 0.12 : 0.25;
         CHECK(expected > (1 - exact_to) * bytes);
         CHECK(expected < (1 + exact_to) * bytes);

@@ -240,7 +240,7 @@ TEST_CASE("the memory of tensor is foreseen") {
     const auto m = make_preconditioner<double>("tensor", *a, {}, {nullptr, &small.form});
     const auto bytes = static_cast<double>(m->levels().front().bytes),
                foreseen = static_cast<double>(
-                   find_preconditioner("tensor")->bytes_of_levels(&small.form, 0, tests::device(), "matrix-free"));
+                   find_preconditioner("tensor")->bytes_of_levels(&small.form, 0, tests::device(), "matrix-free", 1));
     CHECK(foreseen >= bytes);
     CHECK(foreseen <= 1.4 * bytes + (tests::device() == Device::cuda ? 32 << 20 : 0));
   }
@@ -286,4 +286,9 @@ TEST_CASE("multigrid solves lines of stretched boxes, and takes no more iteratio
             CHECK(result.iterations >= 3);
             CHECK(result.iterations <= 12);
           }
+  tests::SmallForm plate = make_box(CellShape::hexahedron, 2, {5, 4, 4}, conditions[0], true);
+  for (std::size_t i = 2; i < plate.mesh->coordinates.size(); i += 3) plate.mesh->coordinates[i] *= 0.05;
+  const ElementMatrices matrices = assemble_element_matrices(plate.form);
+  const auto a = find_operator("csr")->make<double>(tests::ingredients<double>(plate.form, matrices), {});
+  tests::check_columns(*make_preconditioner<double>("multigrid", *a, {}, {nullptr, &plate.form}), 1e-5);
 }

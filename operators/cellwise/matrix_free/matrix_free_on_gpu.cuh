@@ -165,7 +165,8 @@ class MatrixFreeOnGpu final
     return chosen;
   }
   /// For double precision.
-  std::unique_ptr<Operator<float>> in_single_precision() const {
+  std::unique_ptr<Operator<float>> in_single_precision(std::string_view name) const {
+    if (name != "matrix-free") return nullptr;
     const MatrixFreeInDouble from{product_.shared_patches(), &data_, &robin_};
     MatrixFreeInputs inputs;
     static_cast<MatrixFreeTables&>(inputs) = of_;

@@ -11,6 +11,7 @@
 
 #include "operators/backend/launch.cuh"
 #include "operators/backend/memory.hpp"
+#include "operators/backend/permutation.hpp"
 #include "operators/distributed/gpu/gpu_interface.hpp"
 #include "operators/distributed/gpu/plan_on_gpu.cuh"
 
@@ -23,18 +24,6 @@ using cuda::check;
 constexpr int block_threads = 256;
 
 std::int64_t blocks(std::int64_t threads) { return cuda::blocks_of(threads, block_threads); }
-
-template <class T>
-__global__ void gather_rows_kernel(std::int64_t numbers, int stride, const T* from, const std::int32_t* places, T* to) {
-  const std::int64_t i = cuda::thread_number();
-  if (i < numbers) to[i] = from[std::int64_t{places[i / stride]} * stride + i % stride];
-}
-template <class T>
-__global__ void scatter_rows_kernel(std::int64_t numbers, int stride, const T* from, const std::int32_t* places,
-                                    T* to) {
-  const std::int64_t i = cuda::thread_number();
-  if (i < numbers) to[std::int64_t{places[i / stride]} * stride + i % stride] = from[i];
-}
 
 /// In the order of terms, which is that of the processes.
 template <class T>
@@ -113,7 +102,7 @@ class CudaInterface final : public GpuInterface<T> {
   T* received() override { return reinterpret_cast<T*>(received_.data()); }
 
   void pack(const T* contributions) override {
-    cuda_gather_rows(contributions, plan_.places, stride_, sent());
+    cuda_gather_rows(contributions, plan_.places, plan_.places.size(), stride_, sent());
     packed_event_.record(cuda::stream());
     // Behind what others have, in their order with the sums of the product before.
     if (shared_ > 0)
@@ -161,16 +150,6 @@ void cuda_add_contributions(const T* a, std::int64_t both, std::int64_t count, i
                             T* to, T* y) {
   cuda::launch(add_contributions_kernel<T>, blocks(count), block_threads, 0, a, both, count, stride, places, to, y);
 }
-template <std::floating_point T>
-void cuda_gather_rows(const T* from, const Vector<std::int32_t>& places, int stride, T* to) {
-  const std::int64_t numbers = places.size() * stride;
-  cuda::launch(gather_rows_kernel<T>, blocks(numbers), block_threads, 0, numbers, stride, from, places.data(), to);
-}
-template <std::floating_point T>
-void cuda_scatter_rows(const T* from, const Vector<std::int32_t>& places, int stride, T* to) {
-  const std::int64_t numbers = places.size() * stride;
-  cuda::launch(scatter_rows_kernel<T>, blocks(numbers), block_threads, 0, numbers, stride, from, places.data(), to);
-}
 void cuda_add_energies(const double* a, const double* b, int count, double* sums) {
   cuda::launch(add_energies_kernel, 1, cuda::threads_per_warp, 0, a, b, count, sums);
 }
@@ -216,9 +195,5 @@ template void cuda_add_contributions(const double*, std::int64_t, std::int64_t, 
                                      double*);
 template void cuda_add_contributions(const float*, std::int64_t, std::int64_t, int, const std::int32_t*, float*,
                                      float*);
-template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, int, double*);
-template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, int, float*);
-template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, int, double*);
-template void cuda_scatter_rows(const float*, const Vector<std::int32_t>&, int, float*);
 
 }  // namespace femcg::operators

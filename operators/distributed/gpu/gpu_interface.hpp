@@ -44,11 +44,6 @@ std::unique_ptr<GpuInterface<T>> make_gpu_interface(const InterfacePlan& plan, i
 template <std::floating_point T>
 void cuda_add_contributions(const T* a, std::int64_t both, std::int64_t count, int stride, const std::int32_t* places,
                             T* to, T* y);
-/// to_i = from_i of places i, of `stride` interleaved numbers each; and the other way.
-template <std::floating_point T>
-void cuda_gather_rows(const T* from, const Vector<std::int32_t>& places, int stride, T* to);
-template <std::floating_point T>
-void cuda_scatter_rows(const T* from, const Vector<std::int32_t>& places, int stride, T* to);
 /// sums_c = a_c + b_c, `sums` in page-locked memory of the host.
 void cuda_add_energies(const double* a, const double* b, int count, double* sums);
 

@@ -13,8 +13,11 @@
 #include <cassert>
 #include <cmath>
 #include <stdexcept>
+#include <type_traits>
+#include <variant>
 
 #include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/capabilities.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/options.hpp"
 #include "operators/persistent/row_layout.hpp"
@@ -59,7 +62,8 @@ inline T row_times_vector(const Value* values, const std::int32_t* columns, cons
 
 /// Value is T, or single precision in a loop of double precision.
 template <std::floating_point T, std::floating_point Value = T>
-class Csr final : public Operator<T> {
+class Csr final : public Operator<T>,
+                  public std::conditional_t<std::is_same_v<Value, double>, WithSinglePrecision, std::monostate> {
  public:
   explicit Csr(std::shared_ptr<const CsrMatrix<Value>> matrix)
       : Operator<T>(matrix->rows, Device::host), matrix_(std::move(matrix)) {}
@@ -67,6 +71,13 @@ class Csr final : public Operator<T> {
   void diagonal(Vector<T>& d) const override {
     assert(d.size() == this->size());
     copy(diagonal_of(*matrix_), d);
+  }
+
+  /// For double precision.
+  std::unique_ptr<Operator<float>> in_single_precision(std::string_view name) const {
+    if constexpr (std::is_same_v<Value, double>)
+      if (name == "csr") return std::make_unique<Csr<float>>(in_precision<float>(matrix_));
+    return nullptr;
   }
 
   Footprint footprint() const override {

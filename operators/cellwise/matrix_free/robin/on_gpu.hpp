@@ -13,7 +13,7 @@ namespace femcg::operators {
 template <class T>
 Vector<T> rounded(const Vector<double>& from) {
   Vector<T> to(from.size(), Device::cuda);
-  cuda_gather_rounded(from, {}, to);
+  gather_rows(from, {}, 1, to);
   return to;
 }
 /// Numbers of the host on the GPU, rounded to T there.
