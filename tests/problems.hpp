@@ -8,9 +8,9 @@
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/case/case.hpp"
 #include "solver/krylov/cg.hpp"
+#include "solver/measures/errors.hpp"
+#include "solver/measures/measure.hpp"
 #include "solver/preconditioners/preconditioners.hpp"
-#include "solver/problem/errors.hpp"
-#include "solver/problem/measure.hpp"
 #include "solver/problem/problem.hpp"
 
 namespace femcg::tests {

@@ -12,7 +12,7 @@
 #include "operators/forms/element_matrices.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/fields/file_size.hpp"
-#include "solver/problem/boundary_flux.hpp"
+#include "solver/measures/boundary_flux.hpp"
 
 namespace femcg::solver {
 

@@ -7,7 +7,7 @@
 #include "mesh/vtu/vtu.hpp"
 #include "solver/coefficients/field.hpp"
 #include "solver/fields/file_cells.hpp"
-#include "solver/problem/cell_gradient.hpp"
+#include "solver/measures/cell_gradient.hpp"
 
 namespace femcg::solver {
 

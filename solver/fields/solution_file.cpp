@@ -13,8 +13,8 @@
 #include "solver/fields/boundary_file.hpp"
 #include "solver/fields/file_size.hpp"
 #include "solver/fields/system_files.hpp"
+#include "solver/measures/cell_gradient.hpp"
 #include "solver/messages/error.hpp"
-#include "solver/problem/cell_gradient.hpp"
 
 namespace femcg::solver {
 

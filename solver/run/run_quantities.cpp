@@ -6,8 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include "solver/measures/errors.hpp"
 #include "solver/messages/sentence.hpp"
-#include "solver/problem/errors.hpp"
 
 namespace femcg::solver {
 

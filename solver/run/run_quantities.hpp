@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "solver/problem/measure.hpp"
+#include "solver/measures/measure.hpp"
 #include "solver/problem/problem.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run/run_solve.hpp"

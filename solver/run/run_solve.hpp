@@ -6,8 +6,8 @@
 
 #include "solver/case/case.hpp"
 #include "solver/fields/initial_solution.hpp"
+#include "solver/measures/boundary_flux.hpp"
 #include "solver/messages/run_context.hpp"
-#include "solver/problem/boundary_flux.hpp"
 #include "solver/records/record.hpp"
 #include "solver/run/discretisation.hpp"
 #include "solver/run/run_operator.hpp"

@@ -1,4 +1,4 @@
-#include "solver/problem/measure.hpp"
+#include "solver/measures/measure.hpp"
 
 #include <fmt/format.h>
 #include <Eigen/Dense>

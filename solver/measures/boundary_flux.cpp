@@ -1,4 +1,4 @@
-#include "solver/problem/boundary_flux.hpp"
+#include "solver/measures/boundary_flux.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -12,8 +12,8 @@
 #include "operators/forms/check/form_product.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "solver/coefficients/field.hpp"
+#include "solver/measures/cell_gradient.hpp"
 #include "solver/messages/error.hpp"
-#include "solver/problem/cell_gradient.hpp"
 
 namespace femcg::solver {
 

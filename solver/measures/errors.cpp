@@ -1,4 +1,4 @@
-#include "solver/problem/errors.hpp"
+#include "solver/measures/errors.hpp"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 
 #include "mesh/locate.hpp"
 #include "operators/forms/check/cell_integrals.hpp"
-#include "solver/problem/boundary_flux.hpp"
+#include "solver/measures/boundary_flux.hpp"
 #include "solver/problem/problem.hpp"
 
 namespace femcg::solver {

@@ -1,4 +1,4 @@
-#include "solver/problem/cell_gradient.hpp"
+#include "solver/measures/cell_gradient.hpp"
 
 #include <Eigen/Dense>
 
