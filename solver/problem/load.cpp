@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -28,6 +29,18 @@ namespace femcg::solver {
 namespace {
 
 bool is_given(double value) { return value != 0; }
+
+/// The ambient value of the conditions that have one, 0 where none has; nothing where it is not one number.
+std::optional<double> ambient_of_all(const std::vector<BoundaryCondition>& conditions) {
+  std::optional<double> one;
+  for (const BoundaryCondition& condition : conditions) {
+    if (condition.kind != BoundaryKind::transfer) continue;
+    const std::optional<double> ambient = condition.ambient.constant();
+    if (!ambient || !std::isfinite(*ambient) || (one && *one != *ambient)) return std::nullopt;
+    one = ambient;
+  }
+  return one.value_or(0.0);
+}
 
 /// Beyond this fraction an unbalanced load means that the case is wrong, not that a curved boundary is approximated.
 constexpr double most_imbalance = 1e-3;
@@ -171,11 +184,13 @@ void prescribed_flux(const BoundaryCondition& condition, std::span<const double>
   for (std::size_t q = 0; q < values.size(); ++q) values[q] *= ambient[q];
 }
 
-Load::Load(const Problem& problem, LoadData data) : data_(std::move(data)) {
+Load::Load(const Problem& problem, LoadData data)
+    : data_(std::move(data)), uniform_ambient_(ambient_of_all(data_.boundary)) {
   constrain(problem);
   add_source(problem);
   add_boundary_terms(problem);
   problem.shared().add_up(of_dofs_);
+  if (uniform_ambient_) add_uniform_transfer(problem);
   check_underflow(problem);
   balance(problem);
   move_boundary_values(problem);
@@ -206,6 +221,17 @@ void Load::constrain(const Problem& problem) {
     });
   failure.rethrow();
   has_boundary_values_ = problem.shared().any(any);
+  double least = std::numeric_limits<double>::infinity(), greatest = -least;
+  for (const double value : boundary_values_) {
+    least = std::min(least, value);
+    greatest = std::max(greatest, value);
+  }
+  least = problem.shared().least(least);
+  greatest = -problem.shared().least(-greatest);
+  if (!has_boundary_values_)
+    uniform_value_ = 0;
+  else if (least == greatest)
+    uniform_value_ = least;
   int contradictions = 0;
   std::int32_t contradicted = -1;
   for (const auto& [i, condition] : problem.earlier_conditions()) {
@@ -269,9 +295,12 @@ void Load::note_unseen_source(const Problem& problem, const FieldOnRegions& sour
 
 void Load::add_boundary_terms(const Problem& problem) {
   const mesh::FunctionSpace& space = *problem.form().space;
+  const auto is_flux = [&](const ConditionedFacet& at) {
+    return at.kind == BoundaryKind::flux && data_.boundary[at.condition].value.constant() != 0.0;
+  };
   std::vector<const ConditionedFacet*> given;
   for (const ConditionedFacet& at : problem.boundary())
-    if (!at.insulated() && at.kind != BoundaryKind::value) given.push_back(&at);
+    if (!at.insulated() && (at.kind == BoundaryKind::transfer ? !uniform_ambient_ : is_flux(at))) given.push_back(&at);
   const std::size_t n = space.facet_nodes(0).size();
   mesh::Array<double> moments = mesh::array_of<double>(given.size() * n);
   std::atomic<bool> any = given_;
@@ -291,6 +320,15 @@ void Load::add_boundary_terms(const Problem& problem) {
     const auto dofs = space.dofs(given[k]->facet.cell);
     const std::vector<int>& nodes = space.facet_nodes(given[k]->facet.facet);
     for (std::size_t i = 0; i < n; ++i) of_dofs_[dofs[nodes[i]]] += moments[k * n + i];
+  }
+}
+
+/// Of the dofs' sums over all processes.
+void Load::add_uniform_transfer(const Problem& problem) {
+  if (*uniform_ambient_ == 0) return;
+  for (const UnitBoundary::Row& row : problem.unit_boundary().rows) {
+    of_dofs_[row.dof] += *uniform_ambient_ * row.transfer;
+    given_ = given_ || row.transfer != 0;
   }
 }
 
@@ -338,7 +376,7 @@ void Load::move_boundary_values(const Problem& problem) {
   const operators::BilinearForm& form = problem.form();
   values_ = mesh::unset<double>(form.unknowns);
   mesh::Array<double> lift;
-  if (has_boundary_values_) {
+  if (!uniform_value_) {
     const auto is_constrained = [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; };
     lift = operators::FormProduct(form).apply_to_constrained(boundary_values_,
                                                              operators::cells_at_vertices(*form.space, is_constrained));
@@ -347,7 +385,10 @@ void Load::move_boundary_values(const Problem& problem) {
 #pragma omp parallel for schedule(static)
   for (std::size_t dof = 0; dof < of_dofs_.size(); ++dof)
     if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0)
-      values_[i] = of_dofs_[dof] - (has_boundary_values_ ? lift[dof] : 0.0);
+      values_[i] = of_dofs_[dof] - (lift.empty() ? 0.0 : lift[dof]);
+  if (has_boundary_values_ && uniform_value_)
+    for (const UnitBoundary::Row& row : problem.unit_boundary().rows)
+      if (const std::int32_t i = form.unknown_of_dof[row.dof]; i >= 0) values_[i] -= *uniform_value_ * row.lift;
   of_constrained_.resize(boundary_values_.size());
   for (std::size_t k = 0; k < of_constrained_.size(); ++k)
     of_constrained_[k] = of_dofs_[problem.dirichlet_dofs()[k].dof];

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,10 @@ class Load {
   /// Of the constrained dofs, in the order of Problem::dirichlet_dofs(): l(phi_i), and the prescribed value.
   const std::vector<double>& of_constrained() const { return of_constrained_; }
   const std::vector<double>& boundary_values() const { return boundary_values_; }
+  /// The value of all constrained dofs, and the ambient value of all Robin conditions, where each is one number: their
+  /// terms are then multiples of Problem::unit_boundary. The same on all processes.
+  std::optional<double> uniform_value() const { return uniform_value_; }
+  std::optional<double> uniform_ambient() const { return uniform_ambient_; }
   const Field& source() const { return data_.source; }
   /// The integrals of the source where it is positive, and where it is negative, each not negative; of the cells that
   /// are here.
@@ -47,12 +52,14 @@ class Load {
   void add_source(const Problem& problem);
   void note_unseen_source(const Problem& problem, const FieldOnRegions& source);
   void add_boundary_terms(const Problem& problem);
+  void add_uniform_transfer(const Problem& problem);
   void check_underflow(const Problem& problem) const;
   void balance(const Problem& problem);
   void move_boundary_values(const Problem& problem);
 
   LoadData data_;
   std::vector<double> boundary_values_, of_constrained_;
+  std::optional<double> uniform_value_, uniform_ambient_;
   mesh::Array<double> of_dofs_;  ///< l(phi_i) of every dof, until boundary values are moved
   mesh::Array<double> values_;
   double sources_ = 0, sinks_ = 0, added_source_ = 0;

@@ -105,6 +105,7 @@ Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space, cons
   collect_robin();
   check_diffusion();
   find_components();
+  unit_boundary_ = make_unit_boundary(*this);
   if (data.loads.empty()) loads_.emplace_back(*this, LoadData{"", data.source, data.boundary});
   for (const LoadData& load : data.loads) loads_.emplace_back(*this, load);
   for (const Load& load : loads_) warnings_.insert(warnings_.end(), load.warnings().begin(), load.warnings().end());

@@ -12,6 +12,7 @@
 #include "operators/forms/element_matrices.hpp"
 #include "solver/coefficients/problem_data.hpp"
 #include "solver/problem/load.hpp"
+#include "solver/problem/unit_boundary.hpp"
 
 namespace femcg::solver {
 
@@ -74,6 +75,7 @@ class Problem {
   const std::vector<DirichletDof>& dirichlet_dofs() const { return dirichlet_dofs_; }
   /// The earlier conditions where several meet: the number of a Dirichlet dof and a condition, sorted.
   const std::vector<std::pair<std::int32_t, int>>& earlier_conditions() const { return earlier_conditions_; }
+  const UnitBoundary& unit_boundary() const { return unit_boundary_; }
   /// Sentences a user should read: mean values fixed, and those of the loads.
   const std::vector<std::string>& warnings() const { return warnings_; }
   /// Connected components of the mesh, those of all processes; and that of each cell here, empty where there is one.
@@ -126,6 +128,7 @@ class Problem {
   std::vector<std::int32_t> component_of_cell_;
   std::vector<Floating> floating_;
   mesh::Array<double> masses_;
+  UnitBoundary unit_boundary_;
   std::vector<std::string> warnings_;
   std::vector<Load> loads_;
 };

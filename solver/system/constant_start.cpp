@@ -47,16 +47,6 @@ void for_robin_facets(const Problem& problem, const Load& load, const Work& work
       });
 }
 
-/// a(v, phi_i) of all dofs, v being 0 but for these values of the constrained dofs; `around` has 1 for the cells at
-/// these. What this process's cells have of it for the constrained dofs is in `of_constrained`.
-mesh::Array<double> product_of_constrained(const Problem& problem, const std::vector<double>& values,
-                                           std::span<const char> around, std::vector<double>& of_constrained) {
-  mesh::Array<double> product = operators::FormProduct(problem.form()).apply_to_constrained(values, around);
-  of_constrained.resize(values.size());
-  for (std::size_t k = 0; k < values.size(); ++k) of_constrained[k] = product[problem.dirichlet_dofs()[k].dof];
-  return product;
-}
-
 /// The sums of the terms that terms(i) returns, first <= i < last; of a single one four at a time, since an addition
 /// waits for the one before.
 template <class Terms, std::size_t count = std::tuple_size_v<std::invoke_result_t<Terms, std::size_t>>>
@@ -152,45 +142,45 @@ void ConstantStart::find_rows(const Load& load) {
   const Problem& problem = of_->problem();
   const operators::BilinearForm& form = problem.form();
   const mesh::FunctionSpace& space = *form.space;
-  const std::vector<double> ones(problem.dirichlet_dofs().size(), 1.0);
-  const mesh::Array<char> around =
-      operators::cells_at_vertices(space, [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; });
-  // Minus what both have, until they are shared.
-  mesh::Array<double> unit = product_of_constrained(problem, ones, around, reactions_[0]), known;
-  const std::vector<double>& values = load.boundary_values();
-  if (std::ranges::adjacent_find(values, std::ranges::not_equal_to()) == values.end()) {
-    const double value = values.empty() ? 0 : values.front();
-    known = mesh::unset<double>(unit.size());
-    operators::for_each_row(std::ssize(unit), [&](std::int64_t dof) { known[dof] = value * unit[dof]; });
-    for (const double reaction : reactions_[0]) reactions_[1].push_back(value * reaction);
-  } else {
-    known = product_of_constrained(problem, values, around, reactions_[1]);
-  }
+  if (load.uniform_value() && load.uniform_ambient()) return find_uniform_rows(load);
+  // Minus what `known` has, until it is shared.
+  mesh::Array<double> known = operators::FormProduct(form).apply_to_constrained(
+      load.boundary_values(),
+      operators::cells_at_vertices(space, [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; }));
+  reaction_.resize(load.boundary_values().size());
+  for (std::size_t k = 0; k < reaction_.size(); ++k) reaction_[k] = known[problem.dirichlet_dofs()[k].dof];
   const std::size_t n = space.facet_nodes(0).size();
-  mesh::Array<double> moments = mesh::array_of<double>(2 * form.robin.size() * n);
+  mesh::Array<double> moments = mesh::array_of<double>(form.robin.size() * n);
   for_robin_facets(problem, load, [&](operators::FacetEvaluator& facet, std::size_t k, const RobinPoints& points) {
     const std::vector<int>& nodes = space.facet_nodes(points.at->facet.facet);
     for (std::size_t i = 0; i < nodes.size(); ++i)
-      for (int q = 0; q < facet.points(); ++q) {
-        const double moment = points.transfer[q] * facet.measures()[q] * facet.values()(q, nodes[i]);
-        moments[2 * (k * n + i)] += moment;
-        moments[2 * (k * n + i) + 1] += moment * points.ambient[q];
-      }
+      for (int q = 0; q < facet.points(); ++q)
+        moments[k * n + i] +=
+            points.transfer[q] * points.ambient[q] * facet.measures()[q] * facet.values()(q, nodes[i]);
   });
   for (std::size_t k = 0; k < form.robin.size(); ++k) {
     const auto dofs = space.dofs(form.robin[k].cell);
     const std::vector<int>& nodes = space.facet_nodes(form.robin[k].facet);
-    for (std::size_t i = 0; i < nodes.size(); ++i) {
-      unit[dofs[nodes[i]]] -= moments[2 * (k * n + i)];
-      known[dofs[nodes[i]]] -= moments[2 * (k * n + i) + 1];
-    }
+    for (std::size_t i = 0; i < nodes.size(); ++i) known[dofs[nodes[i]]] -= moments[k * n + i];
   }
-  problem.shared().add_up(unit);
   problem.shared().add_up(known);
+  mesh::Array<double> unit = mesh::array_of<double>(known.size());
+  for (const UnitBoundary::Row& row : problem.unit_boundary().rows) unit[row.dof] = row.lift - row.transfer;
   rows_ = mesh::collect<BoundaryRow>(std::ssize(unit), [&](std::int64_t dof, auto& rows) {
     if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0 && (unit[dof] != 0 || known[dof] != 0))
       rows.push_back({i, -unit[dof], -known[dof]});
   });
+}
+
+void ConstantStart::find_uniform_rows(const Load& load) {
+  const UnitBoundary& unit = of_->problem().unit_boundary();
+  const double value = *load.uniform_value(), ambient = *load.uniform_ambient();
+  rows_.reserve(unit.rows.size());
+  for (const UnitBoundary::Row& row : unit.rows)
+    if (const std::int32_t i = of_->problem().form().unknown_of_dof[row.dof]; i >= 0)
+      rows_.push_back({i, row.transfer - row.lift, ambient * row.transfer - value * row.lift});
+  reaction_.reserve(unit.reactions.size());
+  for (const double reaction : unit.reactions) reaction_.push_back(value * reaction);
 }
 
 /// c, and what it leaves of the load; a component where that is rounding has none.
@@ -297,17 +287,41 @@ std::vector<double> ConstantStart::largest_values() const {
 /// With G = g - c on the constrained dofs: a(G, G) + integral of transfer ((c - ambient)^2 + 2 (c - ambient) G).
 void ConstantStart::find_energies(const Load& load) {
   const Problem& problem = of_->problem();
-  const mesh::FunctionSpace& space = *problem.form().space;
   std::vector<double> energies(parts_.size());
   const std::vector<double>& values = load.boundary_values();
   for (std::size_t k = 0; k < values.size(); ++k) {
     const std::int32_t part = of_->of_dof(problem.dirichlet_dofs()[k].dof);
     const double c = parts_[part].constant;
     const int exponent = parts_[part].exponent;
-    energies[part] +=
-        std::ldexp(values[k] - c, exponent) * std::ldexp(reactions_[1][k] - c * reactions_[0][k], exponent);
+    energies[part] += std::ldexp(values[k] - c, exponent) *
+                      std::ldexp(reaction_[k] - c * problem.unit_boundary().reactions[k], exponent);
   }
-  std::vector<double> of_facets(problem.form().robin.size());
+  add_energies_of_transfer(load, energies);
+  problem.shared().sum(energies);
+  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].energy = energies[k];
+}
+
+void ConstantStart::add_energies_of_transfer(const Load& load, std::vector<double>& energies) const {
+  const Problem& problem = of_->problem();
+  const operators::BilinearForm& form = problem.form();
+  const mesh::FunctionSpace& space = *form.space;
+  if (load.uniform_value() && load.uniform_ambient()) {
+    std::vector<double> all(parts_.size()), constrained(parts_.size());  // integrals of transfer phi_i
+    for (const UnitBoundary::Row& row : problem.unit_boundary().rows) {
+      if (!problem.shared().owns(row.dof)) continue;
+      const std::int32_t part = of_->of_dof(row.dof);
+      all[part] += row.transfer;
+      if (form.unknown_of_dof[row.dof] < 0) constrained[part] += row.transfer;
+    }
+    for (std::size_t k = 0; k < parts_.size(); ++k) {
+      const auto scaled = [&](double number) { return std::ldexp(number, parts_[k].exponent); };
+      const double above = scaled(parts_[k].constant - *load.uniform_ambient()),
+                   beyond = scaled(*load.uniform_value() - parts_[k].constant);
+      energies[k] += above * (above * all[k] + 2 * beyond * constrained[k]);
+    }
+    return;
+  }
+  std::vector<double> of_facets(form.robin.size());
   const auto part_of = [&](const ConditionedFacet& at) { return of_->of_dof(space.dofs(at.facet.cell)[0]); };
   for_robin_facets(problem, load, [&](operators::FacetEvaluator& facet, std::size_t k, const RobinPoints& points) {
     const double c = parts_[part_of(*points.at)].constant;
@@ -316,16 +330,14 @@ void ConstantStart::find_energies(const Load& load) {
     for (int q = 0; q < facet.points(); ++q) {
       double beyond = 0;  // G
       for (const int a : space.facet_nodes(points.at->facet.facet))
-        if (const std::int32_t i = problem.form().unknown_of_dof[dofs[a]]; i < 0)
-          beyond += facet.values()(q, a) * std::ldexp(values[-1 - i] - c, exponent);
+        if (const std::int32_t i = form.unknown_of_dof[dofs[a]]; i < 0)
+          beyond += facet.values()(q, a) * std::ldexp(load.boundary_values()[-1 - i] - c, exponent);
       const double above = std::ldexp(c - points.ambient[q], exponent);
       of_facets[k] += points.transfer[q] * facet.measures()[q] * above * (above + 2 * beyond);
     }
   });
   for (std::size_t k = 0; k < of_facets.size(); ++k)
-    energies[of_->of_dof(space.dofs(problem.form().robin[k].cell)[0])] += of_facets[k];
-  problem.shared().sum(energies);
-  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].energy = energies[k];
+    energies[of_->of_dof(space.dofs(form.robin[k].cell)[0])] += of_facets[k];
 }
 
 std::vector<double> ConstantStart::energies(std::span<const double> w) const { return energies(w, works(w)); }

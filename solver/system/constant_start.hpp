@@ -104,8 +104,10 @@ class ConstantStart {
   };
 
   void find_rows(const Load& load);
+  void find_uniform_rows(const Load& load);
   void find_constants(const Load& load);
   void find_energies(const Load& load);
+  void add_energies_of_transfer(const Load& load, std::vector<double>& energies) const;
   void scale_parts(std::span<const double> b);
   std::vector<double> largest_values() const;
   std::vector<double> works(std::span<const double> w) const;  ///< w'(b - c A1)
@@ -118,7 +120,8 @@ class ConstantStart {
   const Components* of_;
   std::vector<BoundaryRow> rows_;
   std::vector<Part> parts_;
-  std::vector<double> reactions_[2];  ///< a(1, phi_i) and a(g, phi_i) of the constrained dofs, 1 and g being there
+  std::vector<double>
+      reaction_;  ///< a(g, phi_i) of the constrained dofs, g being their values, of this process's cells
   mesh::Array<double> values_;
   std::vector<char> is_exact_;         ///< of the unknowns: true for those whose rows have no rounding to speak of
   std::vector<double> of_conductors_;  ///< 1_R'(b - c A1)
