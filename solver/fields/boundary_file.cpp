@@ -111,8 +111,9 @@ void BoundaryFile::write(std::ostream& stream, std::span<const std::vector<doubl
     };
   };
   std::vector<mesh::CellwiseField> fields;
-  std::vector<BoundaryFlux> fluxes;
-  fluxes.reserve(solutions.size());  // what is written of them points there
+  std::vector<LoadSolution> of;
+  for (std::size_t i = 0; i < solutions.size(); ++i) of.push_back({&problem_->loads()[i], solutions[i]});
+  const std::vector<BoundaryFlux> fluxes = boundary_fluxes(*problem_, of);
   for (std::size_t i = 0; i < solutions.size(); ++i) {
     const Load& load = problem_->loads()[i];
     const std::span<const double> dofs = solutions[i];
@@ -127,7 +128,7 @@ void BoundaryFile::write(std::ostream& stream, std::span<const std::vector<doubl
         Eigen::Map<Eigen::VectorXd>(values.data(), std::ssize(values)).noalias() = nodes.basis[at.facet] * coefficients;
       };
     };
-    const BoundaryFlux& flux = fluxes.emplace_back(*problem_, load, dofs);
+    const BoundaryFlux& flux = fluxes[i];
     const auto outflow = [&]() -> mesh::NodeValues {
       return [&, evaluator = std::make_shared<operators::FacetEvaluator>(space, problem_->form().quadrature)](
                  std::int64_t number, std::span<double> values) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
-#include <optional>
 
 #include "mesh/base/first_failure.hpp"
 #include "mesh/base/pages.hpp"
@@ -68,11 +67,8 @@ void add_up(const Problem& problem, std::vector<double>& of_constrained) {
 /// What one facet after the other has. Keeps scratch memory: one a thread.
 class BoundaryFlux::FacetWork {
  public:
-  FacetWork(const Problem& problem, const Load& load, std::span<const double> dofs, const FieldOnRegions& diffusion,
-            const std::vector<GradientTables>& tables)
-      : load_(&load),
-        dofs_(dofs),
-        space_(problem.form().space),
+  FacetWork(const Problem& problem, const FieldOnRegions& diffusion, const std::vector<GradientTables>& tables)
+      : space_(problem.form().space),
         diffusion_(&diffusion),
         evaluator_(*space_, problem.form().quadrature),
         gradients_(tables.begin(), tables.end()) {}
@@ -80,41 +76,47 @@ class BoundaryFlux::FacetWork {
   void move_to(const ConditionedFacet& at) {
     at_ = &at;
     evaluator_.move_to(at.facet);
-    const auto of_cell = space_->dofs(at.facet.cell);
-    u_.assign(evaluator_.points(), 0.0);
+    gradients_[at.facet.facet].move_to(at.facet.cell);
+    const auto points = static_cast<std::size_t>(evaluator_.points());
+    for (std::vector<double>* vector : {&u_, &flux_, &transfer_, &kappa_}) vector->resize(points);
+    slopes_.resize(3 * points);
+    try {
+      diffusion_->of_cell(at.facet.cell).evaluate(evaluator_.points_in_space(), kappa_);
+      is_finite_ = true;
+    } catch (const InputError&) {
+      is_finite_ = false;
+    }
+  }
+  /// Of one solution after the other.
+  void take(const LoadSolution& of) {
+    of_ = of;
+    const auto of_cell = space_->dofs(at_->facet.cell);
+    std::ranges::fill(u_, 0.0);
     for (const int a : nodes())
-      for (int q = 0; q < evaluator_.points(); ++q) u_[q] += evaluator_.values()(q, a) * dofs_[of_cell[a]];
+      for (int q = 0; q < evaluator_.points(); ++q) u_[q] += evaluator_.values()(q, a) * of.dofs[of_cell[a]];
   }
   const std::vector<int>& nodes() const { return space_->facet_nodes(at_->facet.facet); }
   double area() const { return std::accumulate(evaluator_.measures().begin(), evaluator_.measures().end(), 0.0); }
   double integral() const { return integral_of(u_); }
 
-  /// kappa grad u . n at the quadrature points; nothing where the diffusion is not finite at one of them, as it may be
-  /// on the boundary.
-  std::optional<std::vector<double>> gradient() {
-    CellGradient& gradient = gradients_[at_->facet.facet];
-    gradient.move_to(at_->facet.cell);
-    std::vector<double> slopes(3 * u_.size()), flux(u_.size());
-    gradient.evaluate(dofs_, slopes);
-    try {
-      diffusion_->of_cell(at_->facet.cell).evaluate(evaluator_.points_in_space(), flux);
-    } catch (const InputError&) {
-      return std::nullopt;
-    }
-    for (std::size_t q = 0; q < flux.size(); ++q)
-      flux[q] *= std::inner_product(&slopes[3 * q], &slopes[3 * q] + 3, &evaluator_.normals()[3 * q], 0.0);
-    return flux;
+  /// kappa grad u . n at the quadrature points; null where the diffusion is not finite at one of them, as it may be on
+  /// the boundary.
+  const std::vector<double>* gradient() {
+    if (!is_finite_) return nullptr;
+    gradients_[at_->facet.facet].evaluate(of_.dofs, slopes_);
+    for (std::size_t q = 0; q < flux_.size(); ++q)
+      flux_[q] =
+          kappa_[q] * std::inner_product(&slopes_[3 * q], &slopes_[3 * q] + 3, &evaluator_.normals()[3 * q], 0.0);
+    return &flux_;
   }
   /// What a flux or a transfer prescribes there.
-  std::vector<double> prescribed() {
-    const BoundaryCondition& condition = load_->boundary()[at_->condition];
-    std::vector<double> flux(u_.size());
-    prescribed_flux(condition, evaluator_.points_in_space(), flux);
-    if (condition.kind != BoundaryKind::transfer) return flux;
-    std::vector<double> transfer(u_.size());
-    condition.transfer.evaluate(evaluator_.points_in_space(), transfer);
-    for (std::size_t q = 0; q < flux.size(); ++q) flux[q] -= transfer[q] * u_[q];
-    return flux;
+  const std::vector<double>& prescribed() {
+    const BoundaryCondition& condition = of_.load->boundary()[at_->condition];
+    prescribed_flux(condition, evaluator_.points_in_space(), flux_);
+    if (condition.kind != BoundaryKind::transfer) return flux_;
+    condition.transfer.evaluate(evaluator_.points_in_space(), transfer_);
+    for (std::size_t q = 0; q < flux_.size(); ++q) flux_[q] -= transfer_[q] * u_[q];
+    return flux_;
   }
 
   double integral_of(const std::vector<double>& values) const {
@@ -132,70 +134,102 @@ class BoundaryFlux::FacetWork {
   }
 
  private:
-  const Load* load_;
-  std::span<const double> dofs_;
+  LoadSolution of_{};
   const mesh::FunctionSpace* space_;
   const FieldOnRegions* diffusion_;
   operators::FacetEvaluator evaluator_;
   std::vector<CellGradient> gradients_;  ///< at the points of each facet of the reference cell
   const ConditionedFacet* at_ = nullptr;
-  std::vector<double> u_;  ///< at the points
+  bool is_finite_ = false;                           ///< kappa
+  std::vector<double> u_, flux_, transfer_, kappa_;  ///< at the points
+  std::vector<double> slopes_;                       ///< points x 3
 };
 
-BoundaryFlux::BoundaryFlux(const Problem& problem, const Load& load, std::span<const double> dofs) {
+/// Adds to the moments of the gradient what the reactions are beyond them.
+class BoundaryFlux::Reactions {
+ public:
+  /// `squares`: integrals of phi_i^2 over facets, facets x nodes.
+  Reactions(const Problem& problem, std::size_t nodes, const mesh::Array<double>& squares)
+      : problem_(problem),
+        squares_(squares),
+        numbers_(constrained_nodes(problem, nodes)),
+        sums_(problem.dirichlet_dofs().size()),
+        around_(operators::cells_at_vertices(
+            *problem.form().space, [&](std::int32_t dof) { return problem.form().unknown_of_dof[dof] < 0; })) {
+    for_each_node([&](std::size_t k, std::size_t entry) { sums_[k] += squares_[entry]; });
+    add_up(problem, sums_);
+  }
+
+  void divide(const LoadSolution& of, BoundaryFlux& flux) const {
+    std::vector<double> left =
+        at_constrained(problem_, operators::FormProduct(problem_.form()).apply_to_dofs(of.dofs, around_));
+    for_each_node([&](std::size_t k, std::size_t entry) { left[k] -= flux.moments_[entry]; });
+    add_up(problem_, left);
+#pragma omp parallel for schedule(static)
+    for (std::size_t entry = 0; entry < numbers_.size(); ++entry)
+      if (const std::int32_t k = numbers_[entry]; k >= 0)
+        flux.moments_[entry] += (left[k] - of.load->of_constrained()[k]) * squares_[entry] / sums_[k];
+  }
+
+ private:
+  template <class Work>
+  void for_each_node(const Work& work) const {
+    for (std::size_t entry = 0; entry < numbers_.size(); ++entry)
+      if (numbers_[entry] >= 0) work(static_cast<std::size_t>(numbers_[entry]), entry);
+  }
+
+  const Problem& problem_;
+  const mesh::Array<double>& squares_;
+  mesh::Array<std::int32_t> numbers_;  ///< constrained_nodes
+  std::vector<double> sums_;           ///< of the squares at each constrained dof
+  mesh::Array<char> around_;           ///< cells that have one
+};
+
+BoundaryFlux::BoundaryFlux(std::size_t facets, std::size_t nodes)
+    : nodes_(nodes),
+      node_counts_(facets),
+      moments_(mesh::array_of<double>(facets * nodes)),
+      of_gradient_(facets),
+      areas_(facets),
+      integrals_(facets) {}
+
+std::vector<BoundaryFlux> boundary_fluxes(const Problem& problem, std::span<const LoadSolution> of) {
   const mesh::FunctionSpace& space = *problem.form().space;
   const auto& boundary = problem.boundary();
+  std::size_t nodes = 0;
   for (std::size_t f = 0; f < mesh::facets(space.mesh().shape).size(); ++f)
-    nodes_ = std::max(nodes_, space.facet_nodes(static_cast<int>(f)).size());
-  node_counts_.resize(boundary.size());
-  moments_ = mesh::array_of<double>(boundary.size() * nodes_);
-  for (std::vector<double>* each : {&of_gradient_, &areas_, &integrals_}) each->resize(boundary.size());
+    nodes = std::max(nodes, space.facet_nodes(static_cast<int>(f)).size());
+  std::vector<BoundaryFlux> fluxes;
+  for (std::size_t i = 0; i < of.size(); ++i) fluxes.push_back(BoundaryFlux(boundary.size(), nodes));
   const bool reacts = problem.shared().any(std::ranges::any_of(boundary, has_value));
-  mesh::Array<double> squares = mesh::array_of<double>(reacts ? moments_.size() : 0);
+  mesh::Array<double> squares = mesh::array_of<double>(reacts ? boundary.size() * nodes : 0);
   const FieldOnRegions diffusion(problem.data().diffusion, "equation.diffusion", space.mesh(), std::nullopt);
   const std::vector<GradientTables> tables = tables_of_facets(space, problem.form().quadrature);
   mesh::parallel_for(
-      boundary.size(), [&] { return FacetWork(problem, load, dofs, diffusion, tables); },
-      [&](FacetWork& work, std::size_t f) {
+      boundary.size(), [&] { return BoundaryFlux::FacetWork(problem, diffusion, tables); },
+      [&](BoundaryFlux::FacetWork& work, std::size_t f) {
         work.move_to(boundary[f]);
-        node_counts_[f] = static_cast<int>(work.nodes().size());
-        areas_[f] = work.area();
-        integrals_[f] = work.integral();
-        const auto gradient = work.gradient();
-        of_gradient_[f] = gradient ? work.integral_of(*gradient) : std::numeric_limits<double>::quiet_NaN();
-        if (boundary[f].insulated()) return;
-        if (has_value(boundary[f])) {
-          if (gradient) work.write_moments(&*gradient, &moments_[f * nodes_]);
-          work.write_moments(nullptr, &squares[f * nodes_]);
-        } else {
-          const std::vector<double> flux = work.prescribed();
-          work.write_moments(&flux, &moments_[f * nodes_]);
+        if (has_value(boundary[f])) work.write_moments(nullptr, &squares[f * nodes]);
+        for (std::size_t i = 0; i < of.size(); ++i) {
+          BoundaryFlux& flux = fluxes[i];
+          work.take(of[i]);
+          flux.node_counts_[f] = static_cast<int>(work.nodes().size());
+          flux.areas_[f] = work.area();
+          flux.integrals_[f] = work.integral();
+          const std::vector<double>* gradient = work.gradient();
+          flux.of_gradient_[f] =
+              gradient != nullptr ? work.integral_of(*gradient) : std::numeric_limits<double>::quiet_NaN();
+          if (boundary[f].insulated()) continue;
+          if (!has_value(boundary[f]))
+            work.write_moments(&work.prescribed(), &flux.moments_[f * nodes]);
+          else if (gradient != nullptr)
+            work.write_moments(gradient, &flux.moments_[f * nodes]);
         }
       });
-  if (reacts) divide_reactions(problem, load, dofs, squares);
-}
-
-/// Adds to the moments of the gradient what the reactions are beyond them.
-void BoundaryFlux::divide_reactions(const Problem& problem, const Load& load, std::span<const double> dofs,
-                                    std::span<const double> squares) {
-  const operators::BilinearForm& form = problem.form();
-  const mesh::Array<std::int32_t> numbers = constrained_nodes(problem, nodes_);
-  const auto for_each_node = [&](const auto& work) {
-    for (std::size_t entry = 0; entry < numbers.size(); ++entry)
-      if (numbers[entry] >= 0) work(static_cast<std::size_t>(numbers[entry]), entry);
-  };
-  std::vector<double> sums(problem.dirichlet_dofs().size());  // of the squares
-  for_each_node([&](std::size_t k, std::size_t entry) { sums[k] += squares[entry]; });
-  add_up(problem, sums);
-  const mesh::Array<char> reacts =
-      operators::cells_at_vertices(*form.space, [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; });
-  std::vector<double> left = at_constrained(problem, operators::FormProduct(form).apply_to_dofs(dofs, reacts));
-  for_each_node([&](std::size_t k, std::size_t entry) { left[k] -= moments_[entry]; });
-  add_up(problem, left);
-#pragma omp parallel for schedule(static)
-  for (std::size_t entry = 0; entry < numbers.size(); ++entry)
-    if (const std::int32_t k = numbers[entry]; k >= 0)
-      moments_[entry] += (left[k] - load.of_constrained()[k]) * squares[entry] / sums[k];
+  if (!reacts) return fluxes;
+  const BoundaryFlux::Reactions reactions(problem, nodes, squares);
+  for (std::size_t i = 0; i < of.size(); ++i) reactions.divide(of[i], fluxes[i]);
+  return fluxes;
 }
 
 double BoundaryFlux::inflow(std::size_t facet) const {

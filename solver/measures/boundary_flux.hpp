@@ -8,6 +8,12 @@
 
 namespace femcg::solver {
 
+/// A load, and the coefficients of its solution, of all dofs.
+struct LoadSolution {
+  const Load* load;
+  std::span<const double> dofs;
+};
+
 /// q = kappa du/dn, outward, on the boundary: what flows in, as the discrete solution of one load has it.
 ///
 /// There are two of it. The consistent one is what the equations say: where a flux or a transfer is prescribed, that
@@ -24,9 +30,6 @@ namespace femcg::solver {
 /// edge are as accurate as those of others.
 class BoundaryFlux {
  public:
-  /// Of a solution by its coefficients. What is prescribed is finite, as the load was made from it.
-  BoundaryFlux(const Problem& problem, const Load& load, std::span<const double> dofs);
-
   /// integral of q phi_i over a facet (by its place in Problem::boundary) for the nodes of
   /// FunctionSpace::facet_nodes, consistent.
   std::span<const double> moments(std::size_t facet) const {
@@ -41,15 +44,19 @@ class BoundaryFlux {
   double integral(std::size_t facet) const { return integrals_[facet]; }
 
  private:
+  friend std::vector<BoundaryFlux> boundary_fluxes(const Problem&, std::span<const LoadSolution>);
   class FacetWork;
+  class Reactions;
 
-  void divide_reactions(const Problem& problem, const Load& load, std::span<const double> dofs,
-                        std::span<const double> squares);
+  BoundaryFlux(std::size_t facets, std::size_t nodes);
 
-  std::size_t nodes_ = 0;         ///< of a facet, at most
+  std::size_t nodes_;             ///< of a facet, at most
   std::vector<int> node_counts_;  ///< of each facet
   mesh::Array<double> moments_;   ///< facets x nodes
   std::vector<double> of_gradient_, areas_, integrals_;
 };
+
+/// Of each solution. What its load prescribes is finite, as the load was made from it. Collective.
+std::vector<BoundaryFlux> boundary_fluxes(const Problem& problem, std::span<const LoadSolution> of);
 
 }  // namespace femcg::solver

@@ -72,7 +72,8 @@ Quantities measure(const Problem& problem, const Load& load, const Probes& probe
 /// The same, and finds the flux.
 inline Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs,
                           const operators::FunctionOnGpu* on_gpu = nullptr) {
-  return measure(problem, load, probes, dofs, BoundaryFlux(problem, load, dofs), on_gpu);
+  const LoadSolution one{&load, dofs};
+  return measure(problem, load, probes, dofs, boundary_fluxes(problem, {&one, 1}).front(), on_gpu);
 }
 
 }  // namespace femcg::solver

@@ -326,10 +326,16 @@ void Load::add_boundary_terms(const Problem& problem) {
 /// Of the dofs' sums over all processes.
 void Load::add_uniform_transfer(const Problem& problem) {
   if (*uniform_ambient_ == 0) return;
-  for (const UnitBoundary::Row& row : problem.unit_boundary().rows) {
-    of_dofs_[row.dof] += *uniform_ambient_ * row.transfer;
-    given_ = given_ || row.transfer != 0;
+  bool any = given_;
+  for (const auto* rows : {&problem.unit_boundary().unknowns, &problem.unit_boundary().constrained}) {
+#pragma omp parallel for schedule(static) reduction(|| : any)
+    for (std::size_t k = 0; k < rows->size(); ++k) {
+      const UnitBoundary::Row& row = (*rows)[k];
+      of_dofs_[row.dof] += *uniform_ambient_ * row.transfer;
+      any = any || row.transfer != 0;
+    }
   }
+  given_ = any;
 }
 
 /// A source that is not 0 must not become a load that is.
@@ -386,9 +392,11 @@ void Load::move_boundary_values(const Problem& problem) {
   for (std::size_t dof = 0; dof < of_dofs_.size(); ++dof)
     if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0)
       values_[i] = of_dofs_[dof] - (lift.empty() ? 0.0 : lift[dof]);
-  if (has_boundary_values_ && uniform_value_)
-    for (const UnitBoundary::Row& row : problem.unit_boundary().rows)
-      if (const std::int32_t i = form.unknown_of_dof[row.dof]; i >= 0) values_[i] -= *uniform_value_ * row.lift;
+  if (has_boundary_values_ && uniform_value_) {
+    const std::vector<UnitBoundary::Row>& rows = problem.unit_boundary().unknowns;
+#pragma omp parallel for schedule(static)
+    for (std::size_t k = 0; k < rows.size(); ++k) values_[rows[k].unknown] -= *uniform_value_ * rows[k].lift;
+  }
   of_constrained_.resize(boundary_values_.size());
   for (std::size_t k = 0; k < of_constrained_.size(); ++k)
     of_constrained_[k] = of_dofs_[problem.dirichlet_dofs()[k].dof];

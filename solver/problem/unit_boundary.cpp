@@ -51,10 +51,15 @@ UnitBoundary make_unit_boundary(const Problem& problem) {
   for (std::size_t k = 0; k < ones.size(); ++k) unit.reactions[k] = lift[problem.dirichlet_dofs()[k].dof];
   problem.shared().add_up(lift);
   problem.shared().add_up(transfer);
-  unit.rows = mesh::collect<UnitBoundary::Row>(std::ssize(lift), [&](std::int64_t dof, auto& rows) {
-    if (lift[dof] != 0 || transfer[dof] != 0)
-      rows.push_back({static_cast<std::int32_t>(dof), lift[dof], transfer[dof]});
-  });
+  const auto rows_where = [&](bool constrained) {
+    return mesh::collect<UnitBoundary::Row>(std::ssize(lift), [&](std::int64_t dof, auto& rows) {
+      const std::int32_t unknown = form.unknown_of_dof[dof];
+      if ((unknown < 0) == constrained && (lift[dof] != 0 || transfer[dof] != 0))
+        rows.push_back({static_cast<std::int32_t>(dof), unknown, lift[dof], transfer[dof]});
+    });
+  };
+  unit.unknowns = rows_where(false);
+  unit.constrained = rows_where(true);
   return unit;
 }
 

@@ -355,13 +355,11 @@ class Solve {
   /// Found on the processor while a GPU times its product, where one process is alone; otherwise when they are asked
   /// for.
   std::future<std::vector<BoundaryFlux>> fluxes_of(const std::vector<std::vector<double>>& solutions) const {
-    const std::vector<std::span<const double>> dofs(solutions.begin(), solutions.end());  // the vector itself may move
+    std::vector<LoadSolution> of;
+    for (std::size_t i = 0; i < solutions.size(); ++i) of.push_back({&problem_.loads()[i], solutions[i]});
     const bool beside = record_.device == operators::Device::cuda && context_.alone();
-    return std::async(beside ? std::launch::async : std::launch::deferred, [&problem = problem_, dofs] {
-      std::vector<BoundaryFlux> fluxes;
-      for (std::size_t i = 0; i < dofs.size(); ++i) fluxes.emplace_back(problem, problem.loads()[i], dofs[i]);
-      return fluxes;
-    });
+    return std::async(beside ? std::launch::async : std::launch::deferred,
+                      [&problem = problem_, of] { return boundary_fluxes(problem, of); });
   }
 
   bool is_interrupted() const {

@@ -72,8 +72,11 @@ std::array<double, count> sums_of_block(std::size_t first, std::size_t last, con
 }  // namespace
 
 Components::Components(const Problem& problem, std::vector<double> diagonal)
-    : problem_(&problem), conductors_(problem), diagonal_(std::move(diagonal)) {
+    : problem_(&problem), conductors_(problem), diagonal_(std::move(diagonal)), is_exact_(diagonal_.size(), 0) {
   const operators::BilinearForm& form = problem.form();
+  conductors_.mark(is_exact_);
+  for (const UnitBoundary::Row& row : problem.unit_boundary().unknowns)
+    if (row.transfer - row.lift > 0.1 * diagonal_[row.unknown]) is_exact_[row.unknown] = 1;
   const mesh::FunctionSpace& space = *form.space;
   if (count() > 1) {
     of_dof_.resize(static_cast<std::size_t>(space.dof_count()));
@@ -165,7 +168,7 @@ void ConstantStart::find_rows(const Load& load) {
   }
   problem.shared().add_up(known);
   mesh::Array<double> unit = mesh::array_of<double>(known.size());
-  for (const UnitBoundary::Row& row : problem.unit_boundary().rows) unit[row.dof] = row.lift - row.transfer;
+  for (const UnitBoundary::Row& row : problem.unit_boundary().unknowns) unit[row.dof] = row.lift - row.transfer;
   rows_ = mesh::collect<BoundaryRow>(std::ssize(unit), [&](std::int64_t dof, auto& rows) {
     if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0 && (unit[dof] != 0 || known[dof] != 0))
       rows.push_back({i, -unit[dof], -known[dof]});
@@ -175,10 +178,12 @@ void ConstantStart::find_rows(const Load& load) {
 void ConstantStart::find_uniform_rows(const Load& load) {
   const UnitBoundary& unit = of_->problem().unit_boundary();
   const double value = *load.uniform_value(), ambient = *load.uniform_ambient();
-  rows_.reserve(unit.rows.size());
-  for (const UnitBoundary::Row& row : unit.rows)
-    if (const std::int32_t i = of_->problem().form().unknown_of_dof[row.dof]; i >= 0)
-      rows_.push_back({i, row.transfer - row.lift, ambient * row.transfer - value * row.lift});
+  rows_.resize(unit.unknowns.size());
+#pragma omp parallel for schedule(static)
+  for (std::size_t k = 0; k < rows_.size(); ++k) {
+    const UnitBoundary::Row& row = unit.unknowns[k];
+    rows_[k] = {row.unknown, row.transfer - row.lift, ambient * row.transfer - value * row.lift};
+  }
   reaction_.reserve(unit.reactions.size());
   for (const double reaction : unit.reactions) reaction_.push_back(value * reaction);
 }
@@ -196,10 +201,6 @@ void ConstantStart::find_constants(const Load& load) {
   for (const DirichletDof& dof : problem.dirichlet_dofs()) values[of_->of_dof(dof.dof)] += 1;
   for (std::vector<double>* each : {&units, &magnitudes, &values, &known}) problem.shared().sum(*each);
   const std::span<const double> b = load.values();
-  is_exact_.assign(b.size(), 0);
-  of_->conductors().mark(is_exact_);
-  for (const BoundaryRow& row : rows_)
-    if (row.unit > 0.1 * of_->diagonal(row.unknown)) is_exact_[row.unknown] = 1;
   const std::vector<double> loads = of_->sums([&](std::size_t i) { return b[i]; });
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     parts_[k].unit = units[k];
@@ -307,12 +308,13 @@ void ConstantStart::add_energies_of_transfer(const Load& load, std::vector<doubl
   const mesh::FunctionSpace& space = *form.space;
   if (load.uniform_value() && load.uniform_ambient()) {
     std::vector<double> all(parts_.size()), constrained(parts_.size());  // integrals of transfer phi_i
-    for (const UnitBoundary::Row& row : problem.unit_boundary().rows) {
-      if (!problem.shared().owns(row.dof)) continue;
-      const std::int32_t part = of_->of_dof(row.dof);
-      all[part] += row.transfer;
-      if (form.unknown_of_dof[row.dof] < 0) constrained[part] += row.transfer;
-    }
+    const auto add = [&](const std::vector<UnitBoundary::Row>& rows, std::vector<double>& sums) {
+      for (const UnitBoundary::Row& row : rows)
+        if (problem.shared().owns(row.dof)) sums[of_->of_dof(row.dof)] += row.transfer;
+    };
+    add(problem.unit_boundary().constrained, constrained);
+    all = constrained;
+    add(problem.unit_boundary().unknowns, all);
     for (std::size_t k = 0; k < parts_.size(); ++k) {
       const auto scaled = [&](double number) { return std::ldexp(number, parts_[k].exponent); };
       const double above = scaled(parts_[k].constant - *load.uniform_ambient()),
@@ -383,7 +385,7 @@ SolutionAccuracy ConstantStart::accuracy(std::span<const double> w, std::span<co
   const std::vector<double> works = this->works(w), energy = energies(w, works), imbalance = imbalances(w);
   const auto [squares, along, roundings] = of_->several_sums([&](std::size_t i) {
     const double part = epsilon * (of_->diagonal(i) * w[i]) * (w[i] / energy[of_->of_unknown(i)]);
-    return std::array{r[i] / of_->stiffness(i) * r[i], w[i] * r[i], is_exact_[i] != 0 ? 0.0 : part * part};
+    return std::array{r[i] / of_->stiffness(i) * r[i], w[i] * r[i], of_->is_exact(i) ? 0.0 : part * part};
   });
   std::vector<double> of_conductors(parts_.size());
   const std::vector<double> heat = imbalances_of_conductors(w);

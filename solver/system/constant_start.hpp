@@ -27,6 +27,8 @@ class Components {
   /// The stiffness at an unknown of the functions of least energy: where the diffusion jumps within a cell, these are
   /// flat where it is large.
   double stiffness(std::size_t i) const { return diagonal_[i] * conductors_.within_cells(i); }
+  /// True if the row of an unknown has no rounding to speak of, of conductors or large transfer.
+  bool is_exact(std::size_t i) const { return is_exact_[i] != 0; }
   bool owns(std::size_t i) const { return owned_.empty() || owned_[i] != 0; }
   /// Sums of term(i) over the unknowns of each component, the same bits for any number of threads.
   template <class Term>
@@ -39,6 +41,7 @@ class Components {
   const Problem* problem_;
   Conductors conductors_;
   std::vector<double> diagonal_;
+  std::vector<char> is_exact_;                     ///< of the unknowns
   std::vector<std::int32_t> of_dof_, of_unknown_;  ///< empty where there is one component
   std::vector<char> owned_;                        ///< of the unknowns; empty where there is one process
 };
@@ -123,7 +126,6 @@ class ConstantStart {
   std::vector<double>
       reaction_;  ///< a(g, phi_i) of the constrained dofs, g being their values, of this process's cells
   mesh::Array<double> values_;
-  std::vector<char> is_exact_;         ///< of the unknowns: true for those whose rows have no rounding to speak of
   std::vector<double> of_conductors_;  ///< 1_R'(b - c A1)
   double norm_ = 0;
 };
