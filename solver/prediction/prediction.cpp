@@ -205,9 +205,11 @@ std::string with_options(const OperatorChoice& op) {
 
 bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<Prediction>& without,
                   const Rates& rates) {
+  // A preconditioner takes as long with either, unless a matrix lets it take several systems at once.
+  const bool gains = of.device == Device::host && of.systems > 1 && of.preconditioner->gains_on_host;
   double best = std::numeric_limits<double>::infinity();
   for (const Prediction& each : without)
-    if (each.possible()) best = std::min(best, each.seconds());
+    if (each.possible()) best = std::min(best, each.seconds() - (gains ? 0 : each.loops * each.preconditioner));
   // Columns take no less than two bytes; no reader is faster than the copies.
   const double least_bytes = operators::expected_entries(*of.form, of.form->space->degree()) * (word_bytes + 2);
   const double reading = std::max(rates.copy_bandwidth, rates.reading(least_bytes));

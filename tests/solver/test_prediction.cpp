@@ -238,6 +238,13 @@ TEST_CASE("a matrix is not even counted where that alone takes longer than the a
   CHECK_FALSE(may_assemble(few, 8, fast, rates));
   CHECK(may_assemble(few, 8, slow, rates));
   CHECK(may_assemble(few, 8, {}, rates));
+  // The cycles of multigrid are the same with a matrix, but for several loads at once.
+  std::vector<Prediction> with_cycles{made_up("matrix-free", 1e-6, 1)};
+  with_cycles.front().preconditioner = 100;
+  few.preconditioner = find_preconditioner("multigrid");
+  CHECK_FALSE(may_assemble(few, 8, with_cycles, rates));
+  few.systems = 8;
+  CHECK(may_assemble(few, 8, with_cycles, rates));
 }
 
 TEST_CASE("the rival is whoever may gain more than making it costs") {
