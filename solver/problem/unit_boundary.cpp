@@ -1,6 +1,7 @@
 #include "solver/problem/unit_boundary.hpp"
 
-#include <span>
+#include <algorithm>
+#include <utility>
 
 #include "mesh/base/counting.hpp"
 #include "mesh/base/pages.hpp"
@@ -41,25 +42,34 @@ mesh::Array<double> transfer_moments(const Problem& problem) {
 
 UnitBoundary make_unit_boundary(const Problem& problem) {
   const operators::BilinearForm& form = problem.form();
-  const std::vector<double> ones(problem.dirichlet_dofs().size(), 1.0);
-  const mesh::Array<char> around =
-      operators::cells_at_vertices(*form.space, [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; });
-  mesh::Array<double> lift = operators::FormProduct(form).apply_to_constrained(ones, around),
-                      transfer = transfer_moments(problem);
+  const operators::SharedDofs& shared = problem.shared();
   UnitBoundary unit;
-  unit.reactions.resize(ones.size());
-  for (std::size_t k = 0; k < ones.size(); ++k) unit.reactions[k] = lift[problem.dirichlet_dofs()[k].dof];
-  problem.shared().add_up(lift);
-  problem.shared().add_up(transfer);
-  const auto rows_where = [&](bool constrained) {
-    return mesh::collect<UnitBoundary::Row>(std::ssize(lift), [&](std::int64_t dof, auto& rows) {
-      const std::int32_t unknown = form.unknown_of_dof[dof];
-      if ((unknown < 0) == constrained && (lift[dof] != 0 || transfer[dof] != 0))
-        rows.push_back({static_cast<std::int32_t>(dof), unknown, lift[dof], transfer[dof]});
-    });
-  };
-  unit.unknowns = rows_where(false);
-  unit.constrained = rows_where(true);
+  mesh::Array<double> lift, transfer;  // empty where there are no such conditions
+  if (shared.any(!problem.dirichlet_dofs().empty())) {
+    const std::vector<double> ones(problem.dirichlet_dofs().size(), 1.0);
+    lift = operators::FormProduct(form).apply_to_constrained(
+        ones,
+        operators::cells_at_vertices(*form.space, [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; }));
+    unit.reactions.resize(ones.size());
+    for (std::size_t k = 0; k < ones.size(); ++k) unit.reactions[k] = lift[problem.dirichlet_dofs()[k].dof];
+    shared.add_up(lift);
+  }
+  if (shared.any(!form.robin.empty())) {
+    transfer = transfer_moments(problem);
+    shared.add_up(transfer);
+  }
+  if (lift.empty() && transfer.empty()) return unit;
+  std::vector<UnitBoundary::Row> rows =
+      mesh::collect<UnitBoundary::Row>(form.space->dof_count(), [&](std::int64_t dof, auto& found) {
+        const double of_lift = lift.empty() ? 0 : lift[dof], of_transfer = transfer.empty() ? 0 : transfer[dof];
+        if (of_lift != 0 || of_transfer != 0)
+          found.push_back({static_cast<std::int32_t>(dof), form.unknown_of_dof[dof], of_lift, of_transfer});
+      });
+  const auto constrained =
+      std::ranges::stable_partition(rows, [](const UnitBoundary::Row& row) { return row.unknown >= 0; });
+  unit.constrained.assign(constrained.begin(), constrained.end());
+  rows.erase(constrained.begin(), constrained.end());
+  unit.unknowns = std::move(rows);
   return unit;
 }
 
