@@ -55,7 +55,11 @@ OperatorDecision decide(const std::vector<Prediction>& predictions) {
   const Prediction& first = predictions[order[0]];
   OperatorDecision decision{.named = first.op, .first = order[0]};
   if (order.size() == 1) {
-    decision.expected = first.op.name + " is the only operator that can be had";
+    decision.expected =
+        predictions.size() == 1
+            ? fmt::format("{} is expected to take {} to the solution, and others longer to be made than they save",
+                          first.op.name, duration(first.seconds()))
+            : first.op.name + " is the only operator that can be had";
     decision.why = decision.expected + lacking(predictions);
     return decision;
   }

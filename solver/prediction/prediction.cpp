@@ -333,7 +333,12 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
 template <std::floating_point T>
 std::vector<Prediction> predict_all(const PredictionInput& of, const Model& model, const Rates& rates,
                                     std::optional<MatrixRows<T>>& rows) {
-  const std::vector<OperatorChoice> all = all_operators_of(of.device);
+  std::vector<OperatorChoice> all = all_operators_of(of.device);
+  // A few products are no reason to make an operator whose tables multigrid's levels cannot share.
+  if (of.preconditioner->name == "multigrid" && of.form->space->degree() > 1)
+    std::erase_if(all, [](const OperatorChoice& op) {
+      return op.name != "matrix-free" && operators::find_operator(op.name)->needs != Needs::matrix;
+    });
   const std::vector<Prediction> without = predict<T>(of, all, nullptr, nullptr, model, rates);
   if (!may_assemble(of, sizeof(T), without, rates)) return without;
   return predict<T>(of, all, model, rates, rows);

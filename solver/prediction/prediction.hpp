@@ -75,7 +75,8 @@ template <std::floating_point T>
 std::vector<Prediction> predict(const PredictionInput& of, const std::vector<OperatorChoice>& operators,
                                 const Model& model, const Rates& rates, std::optional<operators::MatrixRows<T>>& rows);
 
-/// And for all operators of a device: the rows are counted where they may matter.
+/// And for the operators of a device that may be the fastest: with multigrid from degree 2 on, matrix-free and
+/// matrices; else all. The rows are counted where they may matter.
 template <std::floating_point T>
 std::vector<Prediction> predict_all(const PredictionInput& of, const Model& model, const Rates& rates,
                                     std::optional<operators::MatrixRows<T>>& rows);

@@ -229,6 +229,24 @@ TEST_CASE("a matrix has about as many entries as its cells tell") {
     }
 }
 
+TEST_CASE("with multigrid from degree 2 on, operators that cannot share its levels' tables are not looked at") {
+  const Rates rates = round_rates();
+  const BandwidthModel model(rates);
+  const auto names_for = [&](const char* preconditioner, int degree) {
+    const auto small = tests::make_form(CellShape::tetrahedron, degree, {4, 4, 4});
+    PredictionInput of = prediction_input(&small.form);
+    of.preconditioner = find_preconditioner(preconditioner);
+    of.iterations = 1;  // no matrix pays
+    std::optional<MatrixRows<double>> rows;
+    std::vector<std::string> names;
+    for (const Prediction& each : predict_all<double>(of, model, rates, rows)) names.push_back(each.op.name);
+    return names;
+  };
+  CHECK(names_for("multigrid", 2) == std::vector<std::string>{"matrix-free"});
+  CHECK(names_for("multigrid", 1).size() > 2);
+  CHECK(names_for("jacobi", 2).size() > 2);
+}
+
 TEST_CASE("a matrix is not even counted where that alone takes longer than the answer") {
   const auto small = tests::make_form(CellShape::hexahedron, 4, {4, 4, 4});
   PredictionInput few = prediction_input(&small.form);
