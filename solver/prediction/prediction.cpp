@@ -153,21 +153,6 @@ double iterations_of_all(const PredictionInput& of, CgMethod together) {
   return takes_several(together) ? of.iterations : of.iterations * systems;
 }
 
-/// Of a product of a level of multigrid that is matrix-free.
-double seconds_of_matrix_free(const PredictionInput& of, const Model& model, const Locality& known) {
-  const OperatorDescription& row = *operators::find_operator("matrix-free");
-  const operators::Options none;
-  const operators::StorageEstimate estimate = row.estimate(operators::Extent<float>{of.device, of.form}, none);
-  Product product{.row = &row,
-                  .options = &none,
-                  .device = of.device,
-                  .word_bytes = sizeof(float),
-                  .estimate = &estimate,
-                  .form = of.form,
-                  .input_bytes = known.input_bytes,
-                  .narrow = known.narrow};
-  return model.seconds(product).value_or(0);
-}
 /// Of multigrid's cycle, of all systems where it takes them at once: products of the finest level and its smoother's
 /// passes over 7 words, and the same of levels of lower degree, which have fewer unknowns.
 double seconds_of_cycle(const PredictionInput& of, CgMethod together, double level_product, const Rates& rates) {
@@ -178,6 +163,26 @@ double seconds_of_cycle(const PredictionInput& of, CgMethod together, double lev
   for (double degree = of.form->space->degree(); degree >= 1; --degree)
     levels += std::pow(degree / of.form->space->degree(), of.form->space->mesh().dimension());
   return levels * products * (level_product + bytes / rates.reading(bytes));
+}
+
+/// With levels of matrices, whose entries have columns of 4 bytes, or matrix-free, where that is predicted.
+void add_cycles(const PredictionInput& of, int word_bytes, const Rates& rates, std::vector<Prediction>& all) {
+  const auto matrix_free = std::ranges::find_if(
+      all, [](const Prediction& each) { return each.op.name == "matrix-free" && each.possible(); });
+  for (Prediction& each : all) {
+    if (!each.possible()) continue;
+    const MemoryUser user{operators::find_operator(each.op.name),
+                          &each.op.options,
+                          of.device,
+                          of.preconditioner,
+                          of.method,
+                          of.loop,
+                          of.systems};
+    const bool of_matrix = fine_operator(of.device, user.systems_at_once(of.form->unknowns)) == "csr";
+    const double product = of_matrix || matrix_free == all.end() ? each.product : matrix_free->product;
+    const double in_single = of_matrix ? 8.0 / (word_bytes + 4) : static_cast<double>(sizeof(float)) / word_bytes;
+    each.preconditioner = seconds_of_cycle(of, user.batched_method(of.form->unknowns), in_single * product, rates);
+  }
 }
 
 std::string why_no_memory(const PredictionInput& of, const MemoryEstimate& need) {
@@ -228,7 +233,6 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
   std::optional<Locality> of_rows, of_cells;
   std::optional<bool> windows_fit;
   std::map<std::int64_t, std::int64_t> levels;  // bytes, by the systems at once: the same beside all but matrix-free
-  std::optional<double> matrix_free;            // seconds of its product in single precision
   std::vector<Prediction> all;
   for (const OperatorChoice& op : operators) {
     const OperatorDescription& row = *operators::find_operator(op.name);
@@ -306,17 +310,12 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
       if (made.persistent) made.iteration = persistent;
     }
     made.iteration = correction.iteration * made.iteration;
-    if (of.form != nullptr && of.preconditioner->name == "multigrid") {
-      const bool of_matrix = fine_operator(of.device, user.systems_at_once(of.form->unknowns)) == "csr";
-      if (!of_matrix && !matrix_free) matrix_free = seconds_of_matrix_free(of, model, *known);
-      const double level_product = of_matrix ? *seconds * (sizeof(float) + 4.0) / (sizeof(T) + 4.0) : *matrix_free;
-      made.preconditioner = seconds_of_cycle(of, together, level_product, rates);
-    }
     made.loops = iterations_of_all(of, together);
     if (of.form != nullptr)
       made.assembly = correction.assembly * seconds_of_assembly(made.needs, *of.form, rates.threads);
     made.conversion = correction.conversion * seconds_of_conversion(row, of, estimate, rates.threads);
   }
+  if (of.form != nullptr && of.preconditioner->name == "multigrid") add_cycles(of, sizeof(T), rates, all);
   return all;
 }
 
