@@ -134,7 +134,7 @@ class GatheringTransfer final : public Transfer<T> {
     const Vector<T> here = part_of(std::as_const(on_first_ != nullptr ? buffers.mine : buffers.others), 0, fine.size());
     if (device_ == Device::cuda) {
       copy(here, buffers.on_gpu);
-      cuda_add_contributions<T>(buffers.on_gpu.data(), size_, size_, stride, nullptr, fine.data(), fine.data());
+      cuda_add_contributions<T>(buffers.on_gpu.data(), fine.size(), fine.size(), 1, nullptr, fine.data(), fine.data());
     } else {
       for_each_row(fine.size(), [&](std::int64_t i) { fine[i] += here[i]; });
     }
@@ -152,7 +152,7 @@ class GatheringTransfer final : public Transfer<T> {
   struct Owned {
     std::int64_t begin, count;  ///< in numbers_
   };
-  /// Of rows of one length.
+  /// Buffers and messages for rows of one length.
   struct Buffers {
     Vector<T> mine, others;                  ///< sent and received; of the first process, for all processes by rank
     Vector<T> whole, zero, on_host, on_gpu;  ///< all unknowns, zeros, `whole` on the host, and this process's unknowns

@@ -7,7 +7,7 @@
 //                  sum over the cell's owned unknowns of E[node[k]][j] (r - q)[k]; then a thread for each coarse
 //                  unknown adds up its cells
 //
-// Of several vectors, interleaved, a thread has one number of a row, and nothing goes through shared memory: neighbours
+// With several interleaved vectors a thread has one number of a row, and nothing goes through shared memory: neighbours
 // read one row of E, and whole rows of the vectors.
 //
 // By cells, an unknown moves 6 bytes of tables and 4 bytes of each vector in single precision; a coarse node of a cell

@@ -44,7 +44,7 @@ mesh::Array<std::int32_t> constrained_nodes(const Problem& problem, std::size_t 
   return numbers;
 }
 
-/// What the constrained dofs have of numbers of all dofs.
+/// The entries of the constrained dofs.
 std::vector<double> at_constrained(const Problem& problem, std::span<const double> of_dofs) {
   const std::vector<DirichletDof>& constrained = problem.dirichlet_dofs();
   std::vector<double> some(constrained.size());
@@ -64,7 +64,7 @@ void add_up(const Problem& problem, std::vector<double>& of_constrained) {
 
 }  // namespace
 
-/// What one facet after the other has. Keeps scratch memory: one a thread.
+/// Values and moments on one facet after the other. Keeps scratch memory: one a thread.
 class BoundaryFlux::FacetWork {
  public:
   FacetWork(const Problem& problem, const FieldOnRegions& diffusion, const std::vector<GradientTables>& tables)
@@ -87,7 +87,7 @@ class BoundaryFlux::FacetWork {
       is_finite_ = false;
     }
   }
-  /// Of one solution after the other.
+  /// Takes one solution after the other.
   void take(const LoadSolution& of) {
     of_ = of;
     const auto of_cell = space_->dofs(at_->facet.cell);
@@ -109,7 +109,7 @@ class BoundaryFlux::FacetWork {
           kappa_[q] * std::inner_product(&slopes_[3 * q], &slopes_[3 * q] + 3, &evaluator_.normals()[3 * q], 0.0);
     return &flux_;
   }
-  /// What a flux or a transfer prescribes there.
+  /// The prescribed flux, or transfer (ambient - u), at the quadrature points.
   const std::vector<double>& prescribed() {
     const BoundaryCondition& condition = of_.load->boundary()[at_->condition];
     prescribed_flux(condition, evaluator_.points_in_space(), flux_);

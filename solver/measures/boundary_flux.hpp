@@ -56,7 +56,8 @@ class BoundaryFlux {
   std::vector<double> of_gradient_, areas_, integrals_;
 };
 
-/// Of each solution. What its load prescribes is finite, as the load was made from it. Collective.
+/// The flux of each solution, made in one pass over the boundary. Prescribed values are finite, as the loads were made
+/// from them. Collective.
 std::vector<BoundaryFlux> boundary_fluxes(const Problem& problem, std::span<const LoadSolution> of);
 
 }  // namespace femcg::solver

@@ -153,8 +153,8 @@ double iterations_of_all(const PredictionInput& of, CgMethod together) {
   return takes_several(together) ? of.iterations : of.iterations * systems;
 }
 
-/// Of multigrid's cycle, of all systems where it takes them at once: products of the finest level and its smoother's
-/// passes over 7 words, and the same of levels of lower degree, which have fewer unknowns.
+/// Seconds of multigrid's cycle, for all systems where it takes them at once: products of the finest level and its
+/// smoother's passes over 7 words, and the same on levels of lower degree, which have fewer unknowns.
 double seconds_of_cycle(const PredictionInput& of, CgMethod together, double level_product, const Rates& rates) {
   constexpr int products = 6;
   const double at_once = takes_several(together) ? static_cast<double>(of.systems) : 1;
@@ -165,7 +165,8 @@ double seconds_of_cycle(const PredictionInput& of, CgMethod together, double lev
   return levels * products * (level_product + bytes / rates.reading(bytes));
 }
 
-/// With levels of matrices, whose entries have columns of 4 bytes, or matrix-free, where that is predicted.
+/// Adds the cycles of multigrid to the predictions. Its levels are matrices in single precision, with columns of 4
+/// bytes, or matrix-free.
 void add_cycles(const PredictionInput& of, int word_bytes, const Rates& rates, std::vector<Prediction>& all) {
   const auto matrix_free = std::ranges::find_if(
       all, [](const Prediction& each) { return each.op.name == "matrix-free" && each.possible(); });

@@ -323,7 +323,7 @@ void Load::add_boundary_terms(const Problem& problem) {
   }
 }
 
-/// Of the dofs' sums over all processes.
+/// Adds the uniform ambient value times the moments of transfer to of_dofs_, which are sums over all processes.
 void Load::add_uniform_transfer(const Problem& problem) {
   if (*uniform_ambient_ == 0) return;
   bool any = given_;

@@ -39,8 +39,8 @@ class GpuInterface {
 template <std::floating_point T>
 std::unique_ptr<GpuInterface<T>> make_gpu_interface(const InterfacePlan& plan, int stride);
 
-/// to_i = to_i + a_i for i < both, a_i from there to count. Where `places` is not null, the first `both` are rows of
-/// `stride` numbers of y instead.
+/// to_i = to_i + a_i for the numbers i < both, a_i from there to `count` of them. Where `places` is not null, the first
+/// `both` belong to rows of `stride` numbers of y instead.
 template <std::floating_point T>
 void cuda_add_contributions(const T* a, std::int64_t both, std::int64_t count, int stride, const std::int32_t* places,
                             T* to, T* y);
