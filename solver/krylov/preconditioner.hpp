@@ -45,7 +45,7 @@ class Preconditioner {
   /// std::invalid_argument where sizes or devices do not match, or r and z are one vector.
   void apply(const operators::Vector<T>& r, operators::Vector<T>& z) const;
 
-  /// The same for several vectors.
+  /// The same for several vectors; the first call with another number of them may allocate.
   void apply(const operators::MultiVector<T>& r, operators::MultiVector<T>& z) const;
 
   /// x = an approximation of A^-1 b that is better than M^-1 b, where M has one; else false. Every entry of x is

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <type_traits>
 #include <vector>
 
