@@ -173,10 +173,8 @@ void cuda_scatter_rows(const From*, const Vector<std::int32_t>&, std::int64_t, i
 }
 template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, double*);
 template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, float*);
-template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, double*);
 template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, float*);
 template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, double*);
-template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, float*);
 template void cuda_scatter_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, double*);
 template void cuda_scatter_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, float*);
 

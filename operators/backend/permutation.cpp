@@ -60,10 +60,8 @@ void clear_at(std::span<const std::int32_t> places, Vector<T>& vector) {
 
 template void gather_rows(const Vector<double>&, const Vector<std::int32_t>&, int, Vector<double>&);
 template void gather_rows(const Vector<double>&, const Vector<std::int32_t>&, int, Vector<float>&);
-template void gather_rows(const Vector<float>&, const Vector<std::int32_t>&, int, Vector<double>&);
 template void gather_rows(const Vector<float>&, const Vector<std::int32_t>&, int, Vector<float>&);
 template void scatter_rows(const Vector<double>&, const Vector<std::int32_t>&, int, Vector<double>&);
-template void scatter_rows(const Vector<double>&, const Vector<std::int32_t>&, int, Vector<float>&);
 template void scatter_rows(const Vector<float>&, const Vector<std::int32_t>&, int, Vector<double>&);
 template void scatter_rows(const Vector<float>&, const Vector<std::int32_t>&, int, Vector<float>&);
 template void clear_at(std::span<const std::int32_t>, Vector<double>&);

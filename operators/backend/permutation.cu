@@ -98,10 +98,8 @@ void cuda_clear_at(std::span<const std::int32_t> places, Vector<T>& vector) {
 
 template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, double*);
 template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, float*);
-template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, double*);
 template void cuda_gather_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, float*);
 template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, double*);
-template void cuda_scatter_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, float*);
 template void cuda_scatter_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, double*);
 template void cuda_scatter_rows(const float*, const Vector<std::int32_t>&, std::int64_t, int, float*);
 template void cuda_scatter_added(const Vector<double>&, const Vector<std::int32_t>&, Vector<double>&);

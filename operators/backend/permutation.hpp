@@ -9,10 +9,11 @@
 namespace femcg::operators {
 
 /// Row i of `to` is row places[i] of `from`, rounded, or row i where there are no places. Rows have `stride` numbers:
-/// vectors are interleaved (MultiVector). All live on one device; `places` is a permutation.
+/// vectors are interleaved (MultiVector). All live on one device; `places` is a permutation. Not from single to double
+/// precision.
 template <std::floating_point From, std::floating_point To>
 void gather_rows(const Vector<From>& from, const Vector<std::int32_t>& places, int stride, Vector<To>& to);
-/// Row places[i] of `to` is row i of `from`.
+/// Row places[i] of `to` is row i of `from`. Not from double to single precision.
 template <std::floating_point From, std::floating_point To>
 void scatter_rows(const Vector<From>& from, const Vector<std::int32_t>& places, int stride, Vector<To>& to);
 

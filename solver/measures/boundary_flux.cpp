@@ -28,7 +28,7 @@ std::vector<GradientTables> tables_of_facets(const mesh::FunctionSpace& space, i
   return tables;
 }
 
-/// Of facets with values, the number of the constrained dof at each of `nodes` nodes; below 0 elsewhere.
+/// Numbers of the constrained dofs at the nodes of facets with values, [facets][nodes]; below 0 elsewhere.
 mesh::Array<std::int32_t> constrained_nodes(const Problem& problem, std::size_t nodes) {
   const mesh::FunctionSpace& space = *problem.form().space;
   const auto& boundary = problem.boundary();

@@ -123,8 +123,7 @@ class ConstantStart {
   const Components* of_;
   std::vector<BoundaryRow> rows_;
   std::vector<Part> parts_;
-  std::vector<double>
-      reaction_;  ///< a(g, phi_i) of the constrained dofs, g being their values, of this process's cells
+  std::vector<double> reaction_;  ///< a(g, phi_i) at the constrained dofs, of their values g and the cells here
   mesh::Array<double> values_;
   std::vector<double> of_conductors_;  ///< 1_R'(b - c A1)
   double norm_ = 0;

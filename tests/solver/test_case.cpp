@@ -339,8 +339,7 @@ TEST_CASE("wrong types and values say what would be right") {
   CHECK(contains(to_yaml(nested), "preconditioner: {name: multigrid, levels: {fine: lma-gather}}"));
   CHECK(problem("solver: {preconditioner: {name: multigrid, levels: {fine: jad}}}\n") ==
         ":2:53: option 'levels.fine' of preconditioner 'multigrid' must be auto, matrix-free, lma-gather, csr or sell, "
-        "not "
-        "'jad'");
+        "not 'jad'");
   CHECK(contains(problem("solver: {preconditioner: {name: multigrid, levels: {middle: csr}}}\n"),
                  ":2:53: preconditioner 'multigrid' has no option 'levels.middle'"));
   CHECK(problem("solver: {preconditioner: {name: jacobi, degree: 2}}\n") ==
