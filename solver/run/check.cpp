@@ -53,7 +53,8 @@ std::string estimates(const SolverChoice& solver, const Problem& problem, operat
                            std::min(most, all.predictions.size()), all.predictions.size()) +
                to_text(all.predictions, "#   ", most);
     if (is_automatic(op)) {
-      const OperatorDecision decision = decide_for(solver, problem, device, all);
+      const auto by_rule = decide_by_rule(solver, problem, device);
+      const OperatorDecision decision = by_rule ? *by_rule : decide_for(solver, problem, device, all);
       op = decision.named;
       op.place = solver.op.place;
       expected +=

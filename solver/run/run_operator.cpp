@@ -56,6 +56,15 @@ SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknow
   return settled;
 }
 
+std::optional<OperatorDecision> decide_by_rule(const SolverChoice& solver, const Problem& problem, Device device) {
+  const bool at_once = device == Device::host && problem.loads().size() > 1;
+  if (solver.preconditioner.name != "multigrid" || problem.form().space->degree() == 1 || at_once) return std::nullopt;
+  constexpr std::string_view name = "matrix-free";
+  return OperatorDecision{
+      .named = {std::string(name), {}, solver.op.place},
+      .why = fmt::format("{}, since multigrid needs few products and its levels share the tables of cells", name)};
+}
+
 template <std::floating_point T>
 OperatorEstimates expect(const SolverChoice& solver, const Problem& problem, Device device,
                          std::optional<MatrixRows<T>>& rows, double iterations) {
@@ -141,10 +150,13 @@ OperatorChoice choice_from(const nlohmann::json& json, const Place& place) {
   return {json.at(0), json.at(1).get<operators::Options>(), place};
 }
 
-/// What `operator: auto` stands for, as the first process expects it of its own part. Collective.
+/// What `operator: auto` stands for, where no rule tells it as the first process expects it of its own part.
+/// Collective.
 template <std::floating_point T>
 Candidates candidates_of(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
                          std::optional<OperatorEstimates> known, const RunContext& context, Record& record) {
+  if (const auto decision = decide_by_rule(solver, problem, record.device))
+    return {decision->named, std::nullopt, decision->expected, decision->why};
   context.progress.step("predicting what operators take");
   const double iterations = timed(record.seconds.prediction,
                                   [&] { return known ? 0 : expected_iterations(problem, solver, context.processes); });

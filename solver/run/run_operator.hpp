@@ -26,6 +26,11 @@ PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& p
 SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, const Problem& problem,
                                  operators::Device device, int processes, std::string& why);
 
+/// The operator that auto takes whatever the speeds of the machine are: matrix-free with multigrid from degree 2 on. No
+/// other gains by a few products what it takes to be made, except where a processor multiplies several loads at once.
+std::optional<OperatorDecision> decide_by_rule(const SolverChoice& solver, const Problem& problem,
+                                               operators::Device device);
+
 /// What every operator of a device is expected to take, in so many iterations a load.
 struct OperatorEstimates {
   Rates rates;
@@ -35,7 +40,7 @@ template <std::floating_point T>
 OperatorEstimates expect(const SolverChoice& solver, const Problem& problem, operators::Device device,
                          std::optional<operators::MatrixRows<T>>& rows, double iterations);
 
-/// The decision of auto, with a runner-up only where the loads are solved one after the other.
+/// The decision of auto where no rule tells it, with a runner-up only where loads are solved one after the other.
 OperatorDecision decide_for(const SolverChoice& solver, const Problem& problem, operators::Device device,
                             const OperatorEstimates& expected);
 

@@ -211,6 +211,25 @@ TEST_CASE("auto gives the solution of any operator, and says what it took and wh
   }
 }
 
+TEST_CASE("with multigrid from degree 2 on auto is matrix-free, and no speed of the machine is asked for") {
+  const auto result_of = [](const std::string& more) {
+    const tests::Result run = shell(
+        "$femcg run" + square + "--set degree=2 --set mesh.box.cells=[20,20] --set solver.preconditioner=multigrid " +
+        more + "&& cat made/result.json >&2");
+    INFO(run.err);
+    REQUIRE(run.status == 0);
+    return nlohmann::json::parse(run.err);
+  };
+  const nlohmann::json one = result_of("");
+  CHECK(one["operator"]["requested"] == "auto");
+  CHECK(one["operator"]["name"] == "matrix-free");
+  CHECK(contains(one["operator"]["why"].get<std::string>(), "multigrid needs few products"));
+  CHECK(one["seconds"]["prediction"] == 0);
+  const nlohmann::json several = result_of("--set 'loads={one: {source: 1}, two: {source: 2}}' ");
+  CHECK_FALSE(contains(several["operator"]["why"].get<std::string>(), "multigrid needs few products"));
+  CHECK(several["seconds"]["prediction"] > 0);
+}
+
 TEST_CASE("auto solves several loads, in turn or at once, and in single precision") {
   const std::string loads = "--set 'loads={one: {source: 1}, two: {source: 2}}' ";
   for (const std::string& more : {loads, loads + "--set solver.cg=classic ", loads + "--set solver.cg=block ",
