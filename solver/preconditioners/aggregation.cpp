@@ -12,36 +12,8 @@ namespace femcg::solver {
 
 using operators::for_each_row;
 using operators::RectangularMatrix;
-using operators::Vector;
 
 namespace {
-
-/// The entries of every row that `is_taken(row, k)`.
-template <class Taken>
-RectangularMatrix filtered(const RectangularMatrix& a, const Taken& is_taken) {
-  RectangularMatrix result;
-  result.rows = a.rows;
-  result.columns = a.columns;
-  result.row_offsets = Vector<std::int64_t>(a.rows + std::int64_t{1});
-  result.row_offsets[0] = 0;
-  for_each_row(a.rows, [&](std::int64_t row) {
-    std::int64_t count = 0;
-    for (std::int64_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k) count += is_taken(row, k) ? 1 : 0;
-    result.row_offsets[row + 1] = count;
-  });
-  for (std::int32_t row = 0; row < a.rows; ++row) result.row_offsets[row + 1] += result.row_offsets[row];
-  result.column = Vector<std::int32_t>(result.nonzeros());
-  result.value = Vector<double>(result.nonzeros());
-  for_each_row(a.rows, [&](std::int64_t row) {
-    std::int64_t to = result.row_offsets[row];
-    for (std::int64_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k)
-      if (is_taken(row, k)) {
-        result.column[to] = a.column[k];
-        result.value[to++] = a.value[k];
-      }
-  });
-  return result;
-}
 
 enum State : std::uint64_t { out, undecided, in };
 
@@ -93,134 +65,89 @@ std::vector<std::uint64_t> independent_set(const RectangularMatrix& graph) {
   return rank;
 }
 
-/// The pattern of G + G', with the greater strength |g_ij| of the two.
-RectangularMatrix symmetric_graph(const RectangularMatrix& strong) {
-  const RectangularMatrix back = operators::transposed(strong);
-  RectangularMatrix graph;
-  graph.rows = graph.columns = strong.rows;
-  graph.row_offsets = Vector<std::int64_t>(strong.rows + std::int64_t{1});
-  graph.row_offsets[0] = 0;
-  const auto for_entries = [&](std::int64_t row, const auto& work) {
-    std::int64_t k = strong.row_offsets[row], l = back.row_offsets[row];
-    const std::int64_t last = strong.row_offsets[row + 1], back_last = back.row_offsets[row + 1];
-    while (k < last || l < back_last) {
-      const bool here = k < last && (l == back_last || strong.column[k] <= back.column[l]);
-      const bool there = l < back_last && (k == last || back.column[l] <= strong.column[k]);
-      work(here ? strong.column[k] : back.column[l],
-           std::max(here ? std::abs(strong.value[k]) : 0.0, there ? std::abs(back.value[l]) : 0.0));
-      k += here ? 1 : 0;
-      l += there ? 1 : 0;
-    }
-  };
-  for_each_row(graph.rows, [&](std::int64_t row) {
-    std::int64_t count = 0;
-    for_entries(row, [&](std::int32_t, double) { ++count; });
-    graph.row_offsets[row + 1] = count;
-  });
-  for (std::int32_t row = 0; row < graph.rows; ++row) graph.row_offsets[row + 1] += graph.row_offsets[row];
-  graph.column = Vector<std::int32_t>(graph.nonzeros());
-  graph.value = Vector<double>(graph.nonzeros());
-  for_each_row(graph.rows, [&](std::int64_t row) {
-    std::int64_t to = graph.row_offsets[row];
-    for_entries(row, [&](std::int32_t column, double strength) {
-      graph.column[to] = column;
-      graph.value[to++] = strength;
-    });
-  });
-  return graph;
-}
-
 }  // namespace
 
 RectangularMatrix strong_connections(const RectangularMatrix& a, double threshold) {
+  constexpr double nearly = 1 - 1e-10;                               // a_ij and a_ji may be rounded differently
   std::vector<double> least(static_cast<std::size_t>(a.rows), 0.0);  // of each row's entries
   for_each_row(a.rows, [&](std::int64_t row) {
     for (std::int64_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k)
       least[row] = std::min(least[row], a.value[k]);
   });
-  return filtered(a, [&](std::int64_t row, std::int64_t k) {
-    const std::int32_t column = a.column[k];
-    const double value = a.value[k];
-    return column != row && value < 0 &&
-           (value * value > threshold * threshold * least[row] * least[column] || value == least[row]);
-  });
+  const double squared = threshold * threshold;
+  return matrix_of_rows(
+      a.rows, a.rows, [&](std::int64_t row) { return a.row_offsets[row]; },
+      [&] {
+        return [&](std::int64_t row, std::vector<std::int32_t>& columns, std::vector<double>& values) {
+          for (std::int64_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k) {
+            const std::int32_t column = a.column[k];
+            const double value = a.value[k];
+            if (column == row || value >= 0) continue;
+            if (value * value <= squared * least[row] * least[column] &&
+                value > nearly * std::max(least[row], least[column]))
+              continue;
+            columns.push_back(column);
+            values.push_back(value);
+          }
+        };
+      });
 }
 
 Aggregates aggregate(const RectangularMatrix& strong) {
-  const RectangularMatrix graph = symmetric_graph(strong);
-  const std::vector<std::uint64_t> rank = independent_set(graph);
+  const std::vector<std::uint64_t> rank = independent_set(strong);
   Aggregates aggregates{std::vector<std::int32_t>(rank.size(), -1), 0};
   for (std::size_t i = 0; i < rank.size(); ++i)
     if (rank[i] >> 62U == in) aggregates.of[i] = aggregates.count++;
   // Round each member its neighbours, then what is left, to the aggregate that it is connected to most strongly.
   for (int distance = 1; distance <= 2; ++distance) {
     const std::vector<std::int32_t> before = aggregates.of;
-    for_each_row(graph.rows, [&](std::int64_t row) {
+    for_each_row(strong.rows, [&](std::int64_t row) {
       if (before[row] >= 0) return;
-      double strongest = -1;
-      for (std::int64_t k = graph.row_offsets[row]; k < graph.row_offsets[row + 1]; ++k)
-        if (before[graph.column[k]] >= 0 && graph.value[k] > strongest) {
-          strongest = graph.value[k];
-          aggregates.of[row] = before[graph.column[k]];
+      double strongest = 0;
+      for (std::int64_t k = strong.row_offsets[row]; k < strong.row_offsets[row + 1]; ++k)
+        if (before[strong.column[k]] >= 0 && strong.value[k] < strongest) {
+          strongest = strong.value[k];
+          aggregates.of[row] = before[strong.column[k]];
         }
     });
   }
   return aggregates;
 }
 
-RectangularMatrix tentative_prolongation(const Aggregates& aggregates) {
-  RectangularMatrix tentative;
-  tentative.rows = static_cast<std::int32_t>(aggregates.of.size());
-  tentative.columns = aggregates.count;
-  tentative.row_offsets = Vector<std::int64_t>(tentative.rows + std::int64_t{1});
-  tentative.row_offsets[0] = 0;
-  for (std::int32_t row = 0; row < tentative.rows; ++row)
-    tentative.row_offsets[row + 1] = tentative.row_offsets[row] + (aggregates.of[row] >= 0 ? 1 : 0);
-  tentative.column = Vector<std::int32_t>(tentative.nonzeros());
-  tentative.value = Vector<double>(tentative.nonzeros());
-  operators::fill(tentative.value, 1.0);
-  for_each_row(tentative.rows, [&](std::int64_t row) {
-    if (aggregates.of[row] >= 0) tentative.column[tentative.row_offsets[row]] = aggregates.of[row];
-  });
-  return tentative;
-}
-
-RectangularMatrix smoothed_prolongation(const RectangularMatrix& a, const RectangularMatrix& strong,
-                                        const RectangularMatrix& tentative, double largest) {
-  // The filtered matrix: strong entries and those of the diagonal, which gets the weak ones.
-  const double omega = 4.0 / 3.0 / largest;
-  const std::vector<double> diagonal = diagonal_of(a);
-  const auto is_strong = [&](std::int64_t row, std::int64_t k, std::int64_t& next) {
-    while (next < strong.row_offsets[row + 1] && strong.column[next] < a.column[k]) ++next;
-    return next < strong.row_offsets[row + 1] && strong.column[next] == a.column[k];
-  };
-  RectangularMatrix smoother;  // I - omega D^-1 A, filtered
-  smoother.rows = smoother.columns = a.rows;
-  smoother.row_offsets = Vector<std::int64_t>(a.rows + std::int64_t{1});
-  for (std::int32_t row = 0; row <= a.rows; ++row) smoother.row_offsets[row] = strong.row_offsets[row] + row;
-  smoother.column = Vector<std::int32_t>(smoother.nonzeros());
-  smoother.value = Vector<double>(smoother.nonzeros());
-  for_each_row(a.rows, [&](std::int64_t row) {
-    double sum = 0;  // of the diagonal entry and the weak ones
-    std::int64_t next = strong.row_offsets[row], to = smoother.row_offsets[row], at_diagonal = to;
-    for (std::int64_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k) {
-      if (a.column[k] == row) {
-        at_diagonal = to++;
-        smoother.column[at_diagonal] = static_cast<std::int32_t>(row);
-      } else if (is_strong(row, k, next)) {
-        smoother.column[to] = a.column[k];
-        smoother.value[to++] = a.value[k];
-        continue;
-      }
-      sum += a.value[k];
-    }
-    // Lumping may leave little of a diagonal entry, or nothing: the entry then stays as it is.
-    constexpr double least = 0.1;
-    const double lumped = sum > least * diagonal[row] ? sum : diagonal[row];
-    for (std::int64_t k = smoother.row_offsets[row]; k < smoother.row_offsets[row + 1]; ++k)
-      smoother.value[k] = k == at_diagonal ? 1 - omega : -omega * smoother.value[k] / lumped;
-  });
-  return product(smoother, tentative);
+RectangularMatrix prolongation(const RectangularMatrix& a, const RectangularMatrix& strong,
+                               const Aggregates& aggregates, double omega) {
+  return matrix_of_rows(
+      a.rows, aggregates.count, [&](std::int64_t row) { return a.row_offsets[row]; },
+      [&] {
+        return [&, terms = std::vector<std::pair<std::int32_t, double>>()](
+                   std::int64_t row, std::vector<std::int32_t>& columns, std::vector<double>& values) mutable {
+          const std::int32_t own = aggregates.of[row];
+          if (own < 0) return;
+          double weak = 0, diagonal = 0;  // weak: the sum of the diagonal entry and the weak ones
+          for (std::int64_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k) {
+            weak += a.value[k];
+            if (a.column[k] == row) diagonal = a.value[k];
+          }
+          for (std::int64_t k = strong.row_offsets[row]; k < strong.row_offsets[row + 1]; ++k) weak -= strong.value[k];
+          // Lumping may leave little of a diagonal entry, or nothing: the entry then stays as it is.
+          constexpr double least = 0.1;
+          const double lumped = weak > least * diagonal ? weak : diagonal;
+          terms.assign(1, {own, 1 - omega});
+          if (omega > 0)
+            for (std::int64_t k = strong.row_offsets[row]; k < strong.row_offsets[row + 1]; ++k) {
+              const std::int32_t of = aggregates.of[strong.column[k]];
+              if (of < 0) continue;
+              auto term = terms.begin();
+              while (term != terms.end() && term->first < of) ++term;
+              if (term == terms.end() || term->first != of) term = terms.insert(term, {of, 0.0});
+              term->second -= omega * strong.value[k] / lumped;
+            }
+          for (const auto& [column, value] : terms) {
+            columns.push_back(column);
+            values.push_back(value);
+          }
+        };
+      });
 }
 
 }  // namespace femcg::solver

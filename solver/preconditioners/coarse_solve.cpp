@@ -65,7 +65,12 @@ RectangularMatrix dense_inverse(const RectangularMatrix& a) {
   const Eigen::LLT<Eigen::MatrixXd> factors(dense);
   if (factors.info() != Eigen::Success)
     throw InputError("multigrid needs a positive definite matrix, but that of its coarsest level is not");
-  const Eigen::MatrixXd inverse = factors.solve(Eigen::MatrixXd::Identity(n, n));
+  Eigen::MatrixXd inverse = Eigen::MatrixXd::Identity(n, n);
+  operators::for_shares([&](int share, int shares) {
+    const Eigen::Index first = n * share / shares, last = n * (share + 1) / shares;
+    auto columns = inverse.middleCols(first, last - first);
+    factors.solveInPlace(columns);
+  });
 
   RectangularMatrix result;
   result.rows = result.columns = a.rows;

@@ -263,15 +263,14 @@ class HierarchyMaker {
       if (aggregates.count == 0 || aggregates.count > most_kept * matrix.rows)
         throw InputError(fmt::format("multigrid finds {} aggregates for {} unknowns, which are too many",
                                      aggregates.count, matrix.rows));
-      RectangularMatrix tentative = tentative_prolongation(aggregates),
-                        p = smoothed_prolongation(matrix, strong, tentative, hierarchy_.levels.back().largest);
+      RectangularMatrix p = prolongation(matrix, strong, aggregates, 4.0 / 3.0 / hierarchy_.levels.back().largest);
       RectangularMatrix coarse = galerkin(matrix, p);
       const bool is_dense =
           static_cast<double>(all + coarse.nonzeros()) > choice_.most_complexity * static_cast<double>(first) ||
           coarse.nonzeros() > most_entries * coarse.rows;
       if (is_dense && coarse.rows > choice_.coarsest) {
-        coarse = galerkin(matrix, tentative);
-        p = std::move(tentative);
+        p = prolongation(matrix, strong, aggregates, 0);
+        coarse = galerkin(matrix, p);
         ++hierarchy_.unsmoothed;
       }
       matrix = std::move(coarse);

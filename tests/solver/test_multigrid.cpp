@@ -251,12 +251,35 @@ TEST_CASE("sparse products are Eigen's") {
   const tests::SmallForm small = tests::make_form(CellShape::triangle, 2, {31, 29, 1});  // several blocks of rows
   const RectangularMatrix a = sparse_matrix(small.form);
   const RectangularMatrix strong = strong_connections(a, 0.25);
-  const RectangularMatrix p = smoothed_prolongation(a, strong, tentative_prolongation(aggregate(strong)), 3);
+  const RectangularMatrix p = prolongation(a, strong, aggregate(strong), 4.0 / 9);
   const Eigen::MatrixXd dense_a = dense_of(a), dense_p = dense_of(p);
   CHECK((dense_of(transposed(p)) - dense_p.transpose()).norm() == 0);
   CHECK((dense_of(product(a, p)) - dense_a * dense_p).norm() <= 1e-13 * dense_a.norm() * dense_p.norm());
   const Eigen::MatrixXd expected = dense_p.transpose() * dense_a * dense_p;
   CHECK((dense_of(galerkin(a, p)) - expected).norm() <= 1e-13 * expected.norm() * dense_p.norm());
+}
+
+TEST_CASE("a prolongation is (I - omega D^-1 A) T of the strong connections, which are symmetric") {
+  const tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 1, {7, 6, 5});
+  RectangularMatrix a = sparse_matrix(small.form);
+  for (const int level : {0, 1}) {
+    CAPTURE(level);
+    const RectangularMatrix strong = strong_connections(a, 0.45);
+    const Eigen::MatrixXd of_strong = dense_of(strong);
+    CHECK(((of_strong.array() != 0) == (of_strong.transpose().array() != 0)).all());
+    const Aggregates aggregates = aggregate(strong);
+    Eigen::MatrixXd t = Eigen::MatrixXd::Zero(a.rows, aggregates.count);
+    for (std::int32_t i = 0; i < a.rows; ++i)
+      if (aggregates.of[i] >= 0) t(i, aggregates.of[i]) = 1;
+    CHECK(dense_of(prolongation(a, strong, aggregates, 0)) == t);
+    const double omega = 0.6;
+    const Eigen::VectorXd diagonal = dense_of(a).rowwise().sum() - of_strong.rowwise().sum();
+    REQUIRE((diagonal.array() > 0.1 * dense_of(a).diagonal().array()).all());
+    const Eigen::MatrixXd expected = (1 - omega) * t - omega * diagonal.asDiagonal().inverse() * (of_strong * t);
+    RectangularMatrix p = prolongation(a, strong, aggregates, omega);
+    CHECK((dense_of(p) - expected).norm() <= 1e-13 * expected.norm());
+    a = galerkin(a, p);
+  }
 }
 
 TEST_CASE("aggregates cover what is connected, are as many as apart, and the same for any number of threads") {
@@ -273,7 +296,7 @@ TEST_CASE("aggregates cover what is connected, are as many as apart, and the sam
       Aggregates found = aggregate(strong);
       if (made.empty()) aggregates = found;
       CHECK(found.of == aggregates.of);
-      made.push_back(galerkin(a, smoothed_prolongation(a, strong, tentative_prolongation(found), 2)));
+      made.push_back(galerkin(a, prolongation(a, strong, found, 2.0 / 3)));
       CHECK(std::ranges::equal(made.back().value.span(), made.front().value.span()));
       CHECK(std::ranges::equal(made.back().column.span(), made.front().column.span()));
     }
@@ -287,7 +310,7 @@ TEST_CASE("aggregates cover what is connected, are as many as apart, and the sam
     CHECK(mean >= (mesh::dimension(shape) == 2 ? 4 : 6));
     CHECK(mean <= 60);
     // Constants, which are in the kernel, stay constants.
-    const RectangularMatrix p = smoothed_prolongation(a, strong, tentative_prolongation(aggregates), 2);
+    const RectangularMatrix p = prolongation(a, strong, aggregates, 2.0 / 3);
     for (std::int32_t i = 0; i < p.rows; ++i) {
       double sum = 0;
       for (std::int64_t k = p.row_offsets[i]; k < p.row_offsets[i + 1]; ++k) sum += p.value[k];
