@@ -3,6 +3,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "operators/aggregation/aggregation.hpp"
+#include "operators/aggregation/sparse_product.hpp"
 #include "operators/backend/cuda_graph.hpp"
 #include "operators/backend/device.hpp"
 #include "operators/backend/host_copies.hpp"
@@ -123,6 +125,13 @@ std::vector<double> cuda_error_squares(const FunctionOnGpu&, const ErrorTables&,
   refuse();
 }
 Vector<std::int32_t> cuda_places_between(const Vector<std::int32_t>&, const Vector<std::int32_t>&, std::int64_t) {
+  refuse();
+}
+RectangularMatrix cuda_transposed(const RectangularMatrix&) { refuse(); }
+RectangularMatrix cuda_product(const RectangularMatrix&, const RectangularMatrix&) { refuse(); }
+RectangularMatrix cuda_strong_connections(const RectangularMatrix&, double) { refuse(); }
+Aggregates cuda_aggregate(const RectangularMatrix&) { refuse(); }
+RectangularMatrix cuda_prolongation(const RectangularMatrix&, const RectangularMatrix&, const Aggregates&, double) {
   refuse();
 }
 void cuda_add_energies(const double*, const double*, int, double*) { refuse(); }

@@ -1,7 +1,11 @@
 // Transfers with a stored prolongation on a GPU: 8 lanes for each row of it, or of its transpose, which share the row's
 // entries; of several vectors a lane for each, and as many groups of lanes as make 8.
 
+#include <type_traits>
+#include <utility>
+
 #include "operators/backend/launch.cuh"
+#include "operators/backend/permutation.hpp"
 #include "operators/transfers/transfer.hpp"
 
 namespace femcg::operators {
@@ -37,11 +41,16 @@ __global__ void __launch_bounds__(block_threads)
 
 template <std::floating_point T>
 struct CudaRows {
-  explicit CudaRows(const RectangularMatrix& of)
-      : count(of.rows), offsets(copied(of.row_offsets, Device::cuda)), columns(copied(of.column, Device::cuda)) {
-    Vector<T> rounded(of.value.size());
-    copy(of.value, rounded);
-    values = copied(rounded, Device::cuda);
+  /// Of a matrix on the GPU.
+  explicit CudaRows(RectangularMatrix of)
+      : count(of.rows), offsets(std::move(of.row_offsets)), columns(std::move(of.column)) {
+    if constexpr (std::is_same_v<T, double>) {
+      values = std::move(of.value);
+    } else {
+      values = Vector<T>(of.value.size(), Device::cuda);
+      gather_rows(of.value, {}, 1, values);
+      synchronize(Device::cuda);  // the values in double precision go
+    }
   }
   std::int64_t bytes() const { return offsets.bytes() + columns.bytes() + values.bytes(); }
   template <bool adds>
@@ -61,8 +70,8 @@ struct CudaRows {
 template <std::floating_point T>
 class CudaMatrixTransfer final : public Transfer<T> {
  public:
-  explicit CudaMatrixTransfer(const RectangularMatrix& prolongation)
-      : prolongation_(prolongation), restriction_(transposed(prolongation)) {}
+  explicit CudaMatrixTransfer(RectangularMatrix prolongation)
+      : restriction_(transposed(prolongation)), prolongation_(std::move(prolongation)) {}
 
   void prolong_rows(const Vector<T>& coarse, int stride, Vector<T>& fine) const override {
     prolongation_.template multiply<true>(coarse.data(), nullptr, stride, fine);
@@ -73,14 +82,14 @@ class CudaMatrixTransfer final : public Transfer<T> {
   std::int64_t stored_bytes() const override { return prolongation_.bytes() + restriction_.bytes(); }
 
  private:
-  CudaRows<T> prolongation_, restriction_;
+  CudaRows<T> restriction_, prolongation_;
 };
 
 }  // namespace
 
 template <std::floating_point T>
 std::unique_ptr<Transfer<T>> make_cuda_matrix_transfer(const RectangularMatrix& prolongation) {
-  return std::make_unique<CudaMatrixTransfer<T>>(prolongation);
+  return std::make_unique<CudaMatrixTransfer<T>>(copied(prolongation, Device::cuda));
 }
 
 template std::unique_ptr<Transfer<double>> make_cuda_matrix_transfer(const RectangularMatrix&);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "operators/aggregation/rectangular_matrix.hpp"
 #include "operators/backend/multi_vector.hpp"
 
 namespace femcg::operators {
@@ -38,19 +39,7 @@ class Transfer {
   Transfer() = default;
 };
 
-/// A sparse matrix of any shape in compressed rows on the host, columns ascending.
-struct RectangularMatrix {
-  std::int32_t rows = 0, columns = 0;
-  Vector<std::int64_t> row_offsets;  ///< [rows + 1]
-  Vector<std::int32_t> column;
-  Vector<double> value;
-
-  std::int64_t nonzeros() const { return rows == 0 ? 0 : row_offsets[rows]; }
-};
-
-RectangularMatrix transposed(const RectangularMatrix& matrix);
-
-/// The transfer with P as a stored matrix, [fine unknowns][coarse unknowns], its values rounded to T.
+/// The transfer with P as a stored matrix on either device, [fine unknowns][coarse unknowns], its values rounded to T.
 template <std::floating_point T>
 std::unique_ptr<Transfer<T>> make_matrix_transfer(const RectangularMatrix& prolongation, Device device);
 

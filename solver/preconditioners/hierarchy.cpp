@@ -9,6 +9,8 @@
 #include <utility>
 #include <variant>
 
+#include "operators/aggregation/aggregation.hpp"
+#include "operators/aggregation/sparse_product.hpp"
 #include "operators/backend/passes/vector_kernels.hpp"
 #include "operators/backend/permutation.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
@@ -20,11 +22,9 @@
 #include "solver/krylov/recurrence.hpp"
 #include "solver/messages/do_on_all.hpp"
 #include "solver/messages/error.hpp"
-#include "solver/preconditioners/aggregation.hpp"
 #include "solver/preconditioners/bad_cells.hpp"
 #include "solver/preconditioners/chebyshev.hpp"
 #include "solver/preconditioners/coarse_solve.hpp"
-#include "solver/preconditioners/sparse_product.hpp"
 #include "solver/preconditioners/tensor.hpp"
 
 namespace femcg::solver {
@@ -47,12 +47,20 @@ operators::LevelOrdering ordering_of(const Operator<T>& a, const operators::Inde
   return {&a.ordering(), map->unknowns};
 }
 
-/// A matrix with rows and columns in the order of two operators.
+/// A matrix with columns in the order of an operator.
 template <std::floating_point T>
-RectangularMatrix renumbered(RectangularMatrix p, const Operator<T>& rows, const Operator<T>& columns) {
-  renumber(ordering_of(columns), p.column.span());
-  const Vector<std::int32_t> order = operators::copied(rows.ordering(), Device::host);
+RectangularMatrix with_columns_of(const Operator<T>& a, RectangularMatrix p) {
+  if (a.ordering().size() == 0) return p;
+  if (p.device() != Device::host) p = operators::copied(p, Device::host);
+  renumber(ordering_of(a), p.column.span());
+  return p;
+}
+/// The same for its rows.
+template <std::floating_point T>
+RectangularMatrix with_rows_of(const Operator<T>& a, RectangularMatrix p) {
+  const Vector<std::int32_t> order = operators::copied(a.ordering(), Device::host);
   if (order.size() == 0) return p;
+  if (p.device() != Device::host) p = operators::copied(p, Device::host);
   RectangularMatrix result;
   result.rows = p.rows;
   result.columns = p.columns;
@@ -91,7 +99,7 @@ RectangularMatrix identity(std::int32_t rows) {
   return p;
 }
 
-/// A copy of a square matrix in precision T.
+/// A copy of a square matrix on the host, in precision T.
 template <std::floating_point T>
 std::shared_ptr<const CsrMatrix<T>> square(const RectangularMatrix& matrix) {
   auto result = std::make_shared<CsrMatrix<T>>();
@@ -99,8 +107,9 @@ std::shared_ptr<const CsrMatrix<T>> square(const RectangularMatrix& matrix) {
   result->row_offsets = operators::copied(matrix.row_offsets, Device::host);
   result->columns = operators::copied(matrix.column, Device::host);
   result->values = Vector<T>(matrix.value.size());
-  operators::for_each_row(matrix.value.size(),
-                          [&](std::int64_t k) { result->values[k] = static_cast<T>(matrix.value[k]); });
+  Vector<double> here;
+  if (matrix.device() != Device::host) here = operators::copied(matrix.value, Device::host);
+  operators::copy(matrix.device() != Device::host ? here : matrix.value, result->values);
   return result;
 }
 
@@ -254,12 +263,13 @@ class HierarchyMaker {
 
   /// Smoothed aggregation from this matrix on, down to one that is inverted.
   void add_aggregates(RectangularMatrix matrix) {
+    if (device_ == Device::cuda && matrix.rows > choice_.coarsest) matrix = operators::copied(matrix, device_);
     const std::int64_t first = matrix.nonzeros();
     std::int64_t all = first;
     const std::size_t before = hierarchy_.levels.size();
     while (matrix.rows > choice_.coarsest) {
       const RectangularMatrix strong = strong_connections(matrix, choice_.threshold);
-      const Aggregates aggregates = aggregate(strong);
+      const operators::Aggregates aggregates = aggregate(strong);
       if (aggregates.count == 0 || aggregates.count > most_kept * matrix.rows)
         throw InputError(fmt::format("multigrid finds {} aggregates for {} unknowns, which are too many",
                                      aggregates.count, matrix.rows));
@@ -283,7 +293,8 @@ class HierarchyMaker {
     if (hierarchy_.levels.size() > before + 2) hierarchy_.levels.back().visits = 1;  // its correction is exact
     hierarchy_.operator_complexity = first > 0 ? static_cast<double>(all) / static_cast<double>(first) : 1;
     hierarchy_.levels.push_back(
-        unsmoothed("inverse", choice_.coarse, nullptr, make_stored(square<T>(dense_inverse(matrix)))));
+        unsmoothed("inverse", choice_.coarse, nullptr,
+                   make_stored(square<T>(dense_inverse(operators::copied(matrix, Device::host))))));
   }
 
   /// Round the bad cells, of several processes those without ghosts and shared unknowns.
@@ -410,6 +421,8 @@ class HierarchyMaker {
       const BlockJacobi<T> block_jacobi(level);
       level.largest = largest_eigenvalue(*level.a, whole, lanczos_steps, &block_jacobi);
     }
+    constexpr double steps = 256;  // devices and processes, whose sums differ in their last bits, agree on it
+    level.largest = std::ceil(level.largest * steps) / steps;
     hierarchy_.levels.push_back(std::move(level));
   }
   Level<T> unsmoothed(std::string kind, std::string operator_name, const Operator<T>* given,
@@ -437,7 +450,8 @@ class HierarchyMaker {
                                                                   std::move(fine.transfer), device_);
       } else if (l + 1 != hierarchy_.shared) {
         fine.transfer = operators::make_matrix_transfer<T>(
-            renumbered(std::move(std::get<RectangularMatrix>(transfers_[l])), *fine.a, coarse), device_);
+            with_rows_of(*fine.a, with_columns_of(coarse, std::move(std::get<RectangularMatrix>(transfers_[l])))),
+            device_);
       }
     }
     if (hierarchy_.shared > 0) add_gathering_transfer();
@@ -447,9 +461,9 @@ class HierarchyMaker {
     std::unique_ptr<operators::Transfer<T>> on_first;
     do_on_all(*of_.processes, [&] {
       if (!of_.processes->is_first()) return;
-      RectangularMatrix& p = std::get<RectangularMatrix>(transfers_[last]);
-      renumber(ordering_of(*hierarchy_.levels[last + 1].a), p.column.span());
-      on_first = operators::make_matrix_transfer<T>(p, device_);
+      on_first = operators::make_matrix_transfer<T>(
+          with_columns_of(*hierarchy_.levels[last + 1].a, std::move(std::get<RectangularMatrix>(transfers_[last]))),
+          device_);
     });
     Level<T>& fine = hierarchy_.levels[last];
     fine.transfer = operators::make_gathering_transfer<T>(*of_.processes, *forms_[last].map(), fine.a->ordering(),

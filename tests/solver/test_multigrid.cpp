@@ -11,11 +11,9 @@
 
 #include "operators/capabilities.hpp"
 #include "solver/krylov/cg.hpp"
-#include "solver/preconditioners/aggregation.hpp"
 #include "solver/preconditioners/bad_cells.hpp"
 #include "solver/preconditioners/coarse_solve.hpp"
 #include "solver/preconditioners/cycle.hpp"
-#include "solver/preconditioners/sparse_product.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/systems.hpp"
@@ -245,102 +243,6 @@ TEST_CASE(
     std::ranges::fill(values, cell == 17 ? 1e3 : 1.0);
   };
   CHECK(coarser_box(fine.form) == nullptr);
-}
-
-TEST_CASE("sparse products are Eigen's") {
-  const tests::SmallForm small = tests::make_form(CellShape::triangle, 2, {31, 29, 1});  // several blocks of rows
-  const RectangularMatrix a = sparse_matrix(small.form);
-  const RectangularMatrix strong = strong_connections(a, 0.25);
-  const RectangularMatrix p = prolongation(a, strong, aggregate(strong), 4.0 / 9);
-  const Eigen::MatrixXd dense_a = dense_of(a), dense_p = dense_of(p);
-  CHECK((dense_of(transposed(p)) - dense_p.transpose()).norm() == 0);
-  CHECK((dense_of(product(a, p)) - dense_a * dense_p).norm() <= 1e-13 * dense_a.norm() * dense_p.norm());
-  const Eigen::MatrixXd expected = dense_p.transpose() * dense_a * dense_p;
-  CHECK((dense_of(galerkin(a, p)) - expected).norm() <= 1e-13 * expected.norm() * dense_p.norm());
-}
-
-TEST_CASE("a prolongation is (I - omega D^-1 A) T of the strong connections, which are symmetric") {
-  const tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 1, {7, 6, 5});
-  RectangularMatrix a = sparse_matrix(small.form);
-  for (const int level : {0, 1}) {
-    CAPTURE(level);
-    const RectangularMatrix strong = strong_connections(a, 0.45);
-    const Eigen::MatrixXd of_strong = dense_of(strong);
-    CHECK(((of_strong.array() != 0) == (of_strong.transpose().array() != 0)).all());
-    const Aggregates aggregates = aggregate(strong);
-    Eigen::MatrixXd t = Eigen::MatrixXd::Zero(a.rows, aggregates.count);
-    for (std::int32_t i = 0; i < a.rows; ++i)
-      if (aggregates.of[i] >= 0) t(i, aggregates.of[i]) = 1;
-    CHECK(dense_of(prolongation(a, strong, aggregates, 0)) == t);
-    const double omega = 0.6;
-    const Eigen::VectorXd diagonal = dense_of(a).rowwise().sum() - of_strong.rowwise().sum();
-    REQUIRE((diagonal.array() > 0.1 * dense_of(a).diagonal().array()).all());
-    const Eigen::MatrixXd expected = (1 - omega) * t - omega * diagonal.asDiagonal().inverse() * (of_strong * t);
-    RectangularMatrix p = prolongation(a, strong, aggregates, omega);
-    CHECK((dense_of(p) - expected).norm() <= 1e-13 * expected.norm());
-    a = galerkin(a, p);
-  }
-}
-
-TEST_CASE("aggregates cover what is connected, are as many as apart, and the same for any number of threads") {
-  for (const CellShape shape : shapes) {
-    CAPTURE(mesh::name(shape));
-    const tests::SmallForm small = tests::make_form(shape, 1, cells_for(shape, mesh::dimension(shape) == 2 ? 40 : 12),
-                                                    {.constrained = false, .robin = false});
-    const RectangularMatrix a = sparse_matrix(small.form);
-    const RectangularMatrix strong = strong_connections(a, 0.25);
-    Aggregates aggregates;
-    std::vector<RectangularMatrix> made;
-    for (const int threads : {1, 2, 3, 8}) {
-      const tests::Threads of(threads);
-      Aggregates found = aggregate(strong);
-      if (made.empty()) aggregates = found;
-      CHECK(found.of == aggregates.of);
-      made.push_back(galerkin(a, prolongation(a, strong, found, 2.0 / 3)));
-      CHECK(std::ranges::equal(made.back().value.span(), made.front().value.span()));
-      CHECK(std::ranges::equal(made.back().column.span(), made.front().column.span()));
-    }
-    std::vector<int> members(static_cast<std::size_t>(aggregates.count), 0);
-    for (const std::int32_t of : aggregates.of) {
-      REQUIRE(of >= 0);
-      ++members[static_cast<std::size_t>(of)];
-    }
-    CHECK(*std::ranges::min_element(members) >= 2);
-    const double mean = static_cast<double>(a.rows) / aggregates.count;
-    CHECK(mean >= (mesh::dimension(shape) == 2 ? 4 : 6));
-    CHECK(mean <= 60);
-    // Constants, which are in the kernel, stay constants.
-    const RectangularMatrix p = prolongation(a, strong, aggregates, 2.0 / 3);
-    for (std::int32_t i = 0; i < p.rows; ++i) {
-      double sum = 0;
-      for (std::int64_t k = p.row_offsets[i]; k < p.row_offsets[i + 1]; ++k) sum += p.value[k];
-      REQUIRE(sum == doctest::Approx(1).epsilon(1e-10));
-    }
-  }
-}
-
-TEST_CASE("positive entries are weak, and no row loses all its connections") {
-  // Row 0 has a positive entry; row 2 only entries that are small against the diagonal.
-  const double entries[4][4] = {{4, 2, -1, 0}, {2, 4, -1, 0}, {-1, -1, 900, -0.5}, {0, 0, -0.5, 1000}};
-  RectangularMatrix a;
-  a.rows = a.columns = 4;
-  a.row_offsets = Vector<std::int64_t>(5);
-  a.column = Vector<std::int32_t>(16);
-  a.value = Vector<double>(16);
-  for (int i = 0; i <= 4; ++i) a.row_offsets[i] = 4 * i;
-  for (int i = 0; i < 4; ++i)
-    for (int j = 0; j < 4; ++j) {
-      a.column[4 * i + j] = j;
-      a.value[4 * i + j] = entries[i][j];
-    }
-  const RectangularMatrix strong = strong_connections(a, 0.25);
-  const std::vector<std::vector<std::int32_t>> expected{{2}, {2}, {0, 1, 3}, {2}};
-  for (std::int32_t i = 0; i < 4; ++i) {
-    CAPTURE(i);
-    CHECK(std::ranges::equal(
-        std::span(strong.column.data() + strong.row_offsets[i], strong.column.data() + strong.row_offsets[i + 1]),
-        expected[static_cast<std::size_t>(i)]));
-  }
 }
 
 TEST_CASE("the coarsest level is inverted, constants of its components apart") {

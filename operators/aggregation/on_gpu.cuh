@@ -1,0 +1,138 @@
+#pragma once
+
+// Loops over rows on a GPU, a thread for each. The functions are those of OnHost, so that an algorithm is written once.
+
+#include <cub/device/device_scan.cuh>
+
+#include "operators/aggregation/matrix_pointers.hpp"
+#include "operators/backend/launch.cuh"
+
+namespace femcg::operators {
+
+namespace cuda {
+
+/// A row that is being made, its columns ascending, in memory that has room for all of its entries.
+struct GpuRow {
+  std::int32_t* column;
+  double* value;
+  std::int64_t size = 0, at = 0;  ///< entries, and where the last column was found
+
+  /// An entry behind all others.
+  __device__ void append(std::int32_t j, double number) {
+    column[size] = j;
+    value[size++] = number;
+  }
+  /// Columns ascend from here to the next begin().
+  __device__ void begin() { at = 0; }
+  __device__ void add(std::int32_t j, double number) { at_column(j) += number; }
+  /// Adds a b, rounded once with the sum.
+  __device__ void add_product(std::int32_t j, double a, double b) {
+    double& sum = at_column(j);
+    sum = fma(a, b, sum);
+  }
+
+ private:
+  __device__ double& at_column(std::int32_t j) {
+    while (at < size && column[at] < j) ++at;
+    if (at == size || column[at] != j) {
+      for (std::int64_t k = size++; k > at; --k) {
+        column[k] = column[k - 1];
+        value[k] = value[k - 1];
+      }
+      column[at] = j;
+      value[at] = 0;
+    }
+    return value[at];
+  }
+};
+
+template <class Body>
+__global__ void __launch_bounds__(128) each_kernel(std::int64_t count, Body body) {
+  const std::int64_t i = thread_number();
+  if (i < count) body(i);
+}
+template <class Row>
+__global__ void __launch_bounds__(128) most_entries_kernel(std::int64_t rows, Row row, std::int64_t* most) {
+  const std::int64_t i = thread_number();
+  if (i <= rows) most[i] = i < rows ? row.most(i) : 0;
+}
+template <class Row>
+__global__ void __launch_bounds__(128) make_rows_kernel(std::int64_t rows, Row row, const std::int64_t* begin,
+                                                        std::int32_t* column, double* value, std::int64_t* lengths) {
+  const std::int64_t i = thread_number();
+  if (i > rows) return;
+  GpuRow to{column + begin[i], value + begin[i]};
+  if (i < rows) row(i, to);
+  lengths[i] = to.size;
+}
+/// Eight lanes a row copy its entries to where they stand in the matrix.
+template <class T>
+__global__ void __launch_bounds__(128)
+    pack_rows_kernel(std::int64_t rows, const std::int64_t* begin, const T* from, const std::int64_t* offsets, T* to) {
+  constexpr int lanes = 8;
+  const std::int64_t row = thread_number() / lanes;
+  if (row >= rows) return;
+  const std::int64_t length = offsets[row + 1] - offsets[row];
+  for (std::int64_t k = threadIdx.x % lanes; k < length; k += lanes) to[offsets[row] + k] = from[begin[row] + k];
+}
+
+}  // namespace cuda
+
+class OnGpu {
+ public:
+  static constexpr Device device = Device::cuda;
+
+  template <class Body>
+  void for_each(std::int64_t count, const Body& body) const {
+    cuda::launch(cuda::each_kernel<Body>, blocks(count), threads, 0, count, body);
+  }
+
+  template <class T>
+  T sum_before(Vector<T>& numbers) const {
+    std::size_t bytes = 0;
+    const auto sum = [&](void* room) {
+      cuda::check(
+          cub::DeviceScan::ExclusiveSum(room, bytes, numbers.data(), numbers.data(), numbers.size(), cuda::stream()),
+          "summing up");
+    };
+    sum(nullptr);
+    Vector<char> room(static_cast<std::int64_t>(bytes), Device::cuda);
+    sum(room.data());
+    T last = 0;
+    copy_bytes(numbers.data() + numbers.size() - 1, Device::cuda, &last, Device::host, sizeof last);
+    return last;
+  }
+
+  /// The matrix whose rows are made by row(i, GpuRow&), with at most row.most(i) entries.
+  template <class Row>
+  RectangularMatrix rows(std::int32_t count, std::int32_t columns, const Row& row) const {
+    Vector<std::int64_t> begin(count + std::int64_t{1}, device);
+    cuda::launch(cuda::most_entries_kernel<Row>, blocks(begin.size()), threads, 0, count, row, begin.data());
+    const std::int64_t most = sum_before(begin);
+    Vector<std::int32_t> column(most, device);
+    Vector<double> value(most, device);
+    RectangularMatrix made{count, columns, Vector<std::int64_t>(count + std::int64_t{1}, device), {}, {}};
+    cuda::launch(cuda::make_rows_kernel<Row>, blocks(begin.size()), threads, 0, count, row, begin.data(), column.data(),
+                 value.data(), made.row_offsets.data());
+    const std::int64_t entries = sum_before(made.row_offsets);
+    made.column = Vector<std::int32_t>(entries, device);
+    made.value = Vector<double>(entries, device);
+    pack(made, begin, column, made.column);
+    pack(made, begin, value, made.value);
+    synchronize(device);  // begin, column, value go
+    return made;
+  }
+
+ private:
+  static constexpr int threads = 128;
+  static std::int64_t blocks(std::int64_t count) { return cuda::blocks_of(count, threads); }
+
+  template <class T>
+  static void pack(const RectangularMatrix& made, const Vector<std::int64_t>& begin, const Vector<T>& from,
+                   Vector<T>& to) {
+    cuda::launch(cuda::pack_rows_kernel<T>, blocks(std::int64_t{8} * made.rows), threads, 0, made.rows, begin.data(),
+                 from.data(), made.row_offsets.data(), to.data());
+  }
+};
+
+}  // namespace femcg::operators

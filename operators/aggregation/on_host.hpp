@@ -1,0 +1,105 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "mesh/base/counting.hpp"
+#include "mesh/base/first_failure.hpp"
+#include "operators/aggregation/matrix_pointers.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
+
+namespace femcg::operators {
+
+/// A row that is being made: its entries, found by their columns in a table.
+class HostRow {
+ public:
+  explicit HostRow(std::int32_t columns) : place_(static_cast<std::size_t>(columns), -1) {}
+
+  /// An entry behind all others.
+  void append(std::int32_t j, double value) {
+    place_[j] = static_cast<std::int32_t>(entries_.size());
+    entries_.emplace_back(j, value);
+  }
+  /// Columns ascend from here to the next begin(), which matters to GpuRow.
+  void begin() {}
+  void add(std::int32_t j, double value) { at(j) += value; }
+  /// Adds a b, rounded once with the sum, as every GPU does.
+  void add_product(std::int32_t j, double a, double b) {
+    double& sum = at(j);
+    sum = std::fma(a, b, sum);
+  }
+  /// Moves the entries to the ends of lists, their columns ascending; returns how many there were.
+  std::int64_t flush(std::vector<std::int32_t>& column, std::vector<double>& value) {
+    std::ranges::sort(entries_, {}, &std::pair<std::int32_t, double>::first);
+    for (const auto& [j, number] : entries_) {
+      column.push_back(j);
+      value.push_back(number);
+      place_[j] = -1;
+    }
+    const std::int64_t size = std::ssize(entries_);
+    entries_.clear();
+    return size;
+  }
+
+ private:
+  double& at(std::int32_t j) {
+    if (place_[j] < 0) append(j, 0);
+    return entries_[place_[j]].second;
+  }
+
+  std::vector<std::int32_t> place_;  ///< of a column among the entries, -1 where there is none
+  std::vector<std::pair<std::int32_t, double>> entries_;
+};
+
+/// Loops over rows on all threads of the host. OnGpu has the same functions.
+struct OnHost {
+  static constexpr Device device = Device::host;
+
+  /// body(i) for every i below `count`.
+  template <class Body>
+  void for_each(std::int64_t count, const Body& body) const {
+    for_each_row(count, body);
+  }
+
+  /// Replaces every number by the sum of those before it; returns the last, which is the sum of all where it was 0.
+  template <class T>
+  T sum_before(Vector<T>& numbers) const {
+    mesh::sum_before(numbers.span());
+    return numbers[numbers.size() - 1];
+  }
+
+  /// The matrix whose rows are made by row(i, HostRow&), with at most row.most(i) entries.
+  template <class Row>
+  RectangularMatrix rows(std::int32_t count, std::int32_t columns, const Row& row) const {
+    constexpr std::int32_t block = rows_per_block;
+    struct Block {
+      std::vector<std::int32_t> column;
+      std::vector<double> value;
+    };
+    std::vector<Block> blocks(static_cast<std::size_t>((count + block - 1) / block));
+    RectangularMatrix made{count, columns, Vector<std::int64_t>(count + std::int64_t{1}), {}, {}};
+    mesh::parallel_for(
+        static_cast<std::int32_t>(blocks.size()), [&] { return HostRow(columns); },
+        [&](HostRow& to, std::int32_t b) {
+          Block& of = blocks[static_cast<std::size_t>(b)];
+          for (std::int32_t i = b * block; i < std::min(count, (b + 1) * block); ++i) {
+            row(i, to);
+            made.row_offsets[i] = to.flush(of.column, of.value);
+          }
+        });
+    made.row_offsets[count] = 0;
+    const std::int64_t entries = sum_before(made.row_offsets);
+    made.column = Vector<std::int32_t>(entries);
+    made.value = Vector<double>(entries);
+    mesh::parallel_for(static_cast<std::int32_t>(blocks.size()), [&](std::int32_t b) {
+      const std::int64_t begin = made.row_offsets[b * block];
+      std::ranges::copy(blocks[static_cast<std::size_t>(b)].column, made.column.data() + begin);
+      std::ranges::copy(blocks[static_cast<std::size_t>(b)].value, made.value.data() + begin);
+    });
+    return made;
+  }
+};
+
+}  // namespace femcg::operators

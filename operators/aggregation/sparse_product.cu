@@ -1,0 +1,14 @@
+// Sparse products on a GPU, a thread for each row: of few entries, as those of P and A P are, it is merged in the L1
+// cache.
+
+#include "operators/aggregation/on_gpu.cuh"
+#include "operators/aggregation/product_row.hpp"
+#include "operators/aggregation/sparse_product.hpp"
+
+namespace femcg::operators {
+
+RectangularMatrix cuda_product(const RectangularMatrix& a, const RectangularMatrix& b) {
+  return product_on(OnGpu(), a, b);
+}
+
+}  // namespace femcg::operators
