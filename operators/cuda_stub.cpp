@@ -17,6 +17,8 @@
 #include "operators/distributed/gpu/gpu_persistent_cg.hpp"
 #include "operators/forms/check/cell_integrals.hpp"
 #include "operators/forms/check/form_product_on_gpu.hpp"
+#include "operators/forms/suspect_cells.hpp"
+#include "operators/stored/assembled/assembly_on_gpu.hpp"
 #include "operators/transfers/cell_transfer.hpp"
 #include "operators/transfers/local_solves.hpp"
 #include "operators/transfers/tensor_solves.hpp"
@@ -127,6 +129,11 @@ std::vector<double> cuda_error_squares(const FunctionOnGpu&, const ErrorTables&,
 Vector<std::int32_t> cuda_places_between(const Vector<std::int32_t>&, const Vector<std::int32_t>&, std::int64_t) {
   refuse();
 }
+ElementMatrices cuda_element_matrices(const BilinearForm&) { refuse(); }
+RectangularMatrix cuda_assemble(const BilinearForm&, const ElementMatrices&) { refuse(); }
+Vector<std::int64_t> cuda_row_offsets(const BilinearForm&) { refuse(); }
+std::vector<std::int32_t> cuda_suspect_cells(const ElementMatrices&, const Vector<double>&) { refuse(); }
+Vector<double> cuda_diagonal_of(const RectangularMatrix&) { refuse(); }
 RectangularMatrix cuda_transposed(const RectangularMatrix&) { refuse(); }
 RectangularMatrix cuda_product(const RectangularMatrix&, const RectangularMatrix&) { refuse(); }
 RectangularMatrix cuda_strong_connections(const RectangularMatrix&, double) { refuse(); }

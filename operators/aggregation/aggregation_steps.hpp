@@ -193,7 +193,6 @@ struct ProlongationRow {
     const double diagonal = lumped_diagonal(row);
     for (std::int64_t k = strong.offsets[row]; k < strong.offsets[row + 1]; ++k) {
       const std::int32_t of = aggregate[strong.column[k]];
-      to.begin();
       if (of >= 0) to.add(of, -(omega * strong.value[k] / diagonal));
     }
   }

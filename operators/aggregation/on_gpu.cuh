@@ -2,6 +2,7 @@
 
 // Loops over rows on a GPU, a thread for each. The functions are those of OnHost, so that an algorithm is written once.
 
+#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
 #include "operators/aggregation/matrix_pointers.hpp"
@@ -22,8 +23,6 @@ struct GpuRow {
     column[size] = j;
     value[size++] = number;
   }
-  /// Columns ascend from here to the next begin().
-  __device__ void begin() { at = 0; }
   __device__ void add(std::int32_t j, double number) { at_column(j) += number; }
   /// Adds a b, rounded once with the sum.
   __device__ void add_product(std::int32_t j, double a, double b) {
@@ -32,7 +31,9 @@ struct GpuRow {
   }
 
  private:
+  /// Goes on from the last column where they ascend.
   __device__ double& at_column(std::int32_t j) {
+    if (at > 0 && column[at - 1] >= j) at = 0;
     while (at < size && column[at] < j) ++at;
     if (at == size || column[at] != j) {
       for (std::int64_t k = size++; k > at; --k) {
@@ -43,6 +44,30 @@ struct GpuRow {
       value[at] = 0;
     }
     return value[at];
+  }
+};
+
+struct WriteNumber {
+  std::int64_t* numbers;
+
+  constexpr void operator()(std::int64_t i) const { numbers[i] = i; }
+};
+/// The place of the first of the sorted numbers that is not below i.
+struct FirstNotBelow {
+  const std::int32_t* sorted;
+  std::int64_t count;
+  std::int64_t* places;
+
+  constexpr void operator()(std::int64_t i) const {
+    std::int64_t low = 0, high = count;
+    while (low < high) {
+      const std::int64_t middle = (low + high) / 2;
+      if (sorted[middle] < i)
+        low = middle + 1;
+      else
+        high = middle;
+    }
+    places[i] = low;
   }
 };
 
@@ -101,6 +126,31 @@ class OnGpu {
     T last = 0;
     copy_bytes(numbers.data() + numbers.size() - 1, Device::cuda, &last, Device::host, sizeof last);
     return last;
+  }
+
+  /// The places of numbers by their value, those of one value in their order: the places of number i are places[k],
+  /// offsets[i] <= k < offsets[i + 1], for 0 <= i < `groups`.
+  struct Groups {
+    Vector<std::int64_t> offsets, places;
+  };
+  Groups grouped(const Vector<std::int32_t>& numbers, std::int32_t groups) const {
+    const std::int64_t count = numbers.size();
+    Vector<std::int32_t> sorted(count, device);
+    Vector<std::int64_t> order(count, device);
+    Groups result{Vector<std::int64_t>(groups + std::int64_t{1}, device), Vector<std::int64_t>(count, device)};
+    for_each(count, cuda::WriteNumber{order.data()});
+    std::size_t bytes = 0;
+    const auto sort = [&](void* room) {
+      cuda::check(cub::DeviceRadixSort::SortPairs(room, bytes, numbers.data(), sorted.data(), order.data(),
+                                                  result.places.data(), count, 0, 32, cuda::stream()),
+                  "sorting numbers");
+    };
+    sort(nullptr);
+    Vector<char> room(static_cast<std::int64_t>(bytes), device);
+    sort(room.data());
+    for_each(groups + std::int64_t{1}, cuda::FirstNotBelow{sorted.data(), count, result.offsets.data()});
+    synchronize(device);  // room, sorted, order go
+    return result;
   }
 
   /// The matrix whose rows are made by row(i, GpuRow&), with at most row.most(i) entries.

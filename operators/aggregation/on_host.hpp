@@ -22,8 +22,6 @@ class HostRow {
     place_[j] = static_cast<std::int32_t>(entries_.size());
     entries_.emplace_back(j, value);
   }
-  /// Columns ascend from here to the next begin(), which matters to GpuRow.
-  void begin() {}
   void add(std::int32_t j, double value) { at(j) += value; }
   /// Adds a b, rounded once with the sum, as every GPU does.
   void add_product(std::int32_t j, double a, double b) {

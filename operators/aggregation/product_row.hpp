@@ -17,7 +17,6 @@ struct ProductRow {
   constexpr void operator()(std::int64_t row, Row& to) const {
     for (std::int64_t k = a.offsets[row]; k < a.offsets[row + 1]; ++k) {
       const std::int32_t middle = a.column[k];
-      to.begin();
       for (std::int64_t l = b.offsets[middle]; l < b.offsets[middle + 1]; ++l)
         to.add_product(b.column[l], a.value[k], b.value[l]);
     }

@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "operators/backend/threads/parallel_rows.hpp"
+#include "operators/aggregation/diagonal_entry.hpp"
+#include "operators/aggregation/on_host.hpp"
 
 namespace femcg::operators {
 
@@ -46,13 +47,8 @@ RectangularMatrix transposed(const RectangularMatrix& matrix) {
   return result;
 }
 
-std::vector<double> diagonal_of(const RectangularMatrix& a) {
-  std::vector<double> diagonal(static_cast<std::size_t>(a.rows), 0.0);
-  for_each_row(a.rows, [&](std::int64_t row) {
-    for (std::int64_t k = a.row_offsets[row]; k < a.row_offsets[row + 1]; ++k)
-      if (a.column[k] == row) diagonal[row] = a.value[k];
-  });
-  return diagonal;
+Vector<double> diagonal_of(const RectangularMatrix& a) {
+  return a.device() == Device::cuda ? cuda_diagonal_of(a) : diagonal_on(OnHost(), a);
 }
 
 }  // namespace femcg::operators

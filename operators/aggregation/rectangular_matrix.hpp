@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include "operators/backend/vector.hpp"
 
@@ -25,7 +24,8 @@ RectangularMatrix copied(const RectangularMatrix& matrix, Device device);
 RectangularMatrix transposed(const RectangularMatrix& matrix);
 RectangularMatrix cuda_transposed(const RectangularMatrix& matrix);
 
-/// The diagonal, on the host; zero where a row has no diagonal entry.
-std::vector<double> diagonal_of(const RectangularMatrix& a);
+/// The diagonal, on the device of A; zero where a row has no diagonal entry.
+Vector<double> diagonal_of(const RectangularMatrix& a);
+Vector<double> cuda_diagonal_of(const RectangularMatrix& a);
 
 }  // namespace femcg::operators

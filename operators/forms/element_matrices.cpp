@@ -9,6 +9,7 @@
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/element/quadrature.hpp"
 #include "mesh/geometry.hpp"
+#include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/forms/cells_at_points.hpp"
 
 namespace femcg::operators {
@@ -297,7 +298,7 @@ class MatrixWriter {
 }  // namespace
 
 ElementMatrices assemble_element_matrices(const BilinearForm& form) {
-  ElementMatrices matrices{form.dofs_per_cell(), {}};
+  ElementMatrices matrices{form.dofs_per_cell(), {}, {}};
   matrices.values = Vector<double>(form.cells() * matrices.packed_size());
   mesh::parallel_for(
       lane_groups(form.cells()), [&] { return MatrixWriter(form, matrices); },
@@ -306,6 +307,31 @@ ElementMatrices assemble_element_matrices(const BilinearForm& form) {
         writer.write(first, std::min<std::int32_t>(first + cell_lanes, form.cells()));
       });
   return matrices;
+}
+
+Vector<std::int32_t> unknowns_of_cells(const BilinearForm& form) {
+  const int n = form.dofs_per_cell();
+  Vector<std::int32_t> unknowns(std::int64_t{form.cells()} * n);
+  for_each_row(form.cells(), [&](std::int64_t cell) {
+    form.for_nodes(static_cast<std::int32_t>(cell),
+                   [&](int a, std::int32_t unknown) { unknowns[cell * n + a] = unknown; });
+  });
+  return unknowns;
+}
+
+RobinMatrices robin_matrices(const BilinearForm& form) {
+  RobinMatrices robin;
+  for (const RobinFacet& facet : form.robin)
+    if (robin.cells.empty() || robin.cells.back() != facet.cell) robin.cells.push_back(facet.cell);
+  const std::int64_t packed = std::int64_t{form.dofs_per_cell()} * (form.dofs_per_cell() + 1) / 2;
+  robin.values = Vector<double>(std::ssize(robin.cells) * packed);
+  mesh::parallel_for(
+      std::ssize(robin.cells), [&] { return CellEvaluator(form); },
+      [&](CellEvaluator& evaluator, std::int64_t k) {
+        evaluator.move_to(robin.cells[k]);
+        evaluator.matrix({robin.values.data() + k * packed, static_cast<std::size_t>(packed)});
+      });
+  return robin;
 }
 
 void for_each_cell(const BilinearForm& form, const std::function<void(CellEvaluator&, std::int32_t)>& work) {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "mesh/base/dense_matrix.hpp"
 #include "mesh/base/pages.hpp"
@@ -91,12 +92,15 @@ class FacetEvaluator {
 void for_each_facet(const mesh::FunctionSpace& space, int quadrature, std::size_t count,
                     const std::function<void(FacetEvaluator&, std::size_t)>& work);
 
-/// K_e of every cell, in double precision, packed as in CellEvaluator::matrix.
+/// K_e of every cell, in double precision, packed as in CellEvaluator::matrix, on one device.
 struct ElementMatrices {
   int dofs = 0;
-  Vector<double> values;  ///< cells x dofs (dofs + 1) / 2
+  Vector<double> values;               ///< cells x dofs (dofs + 1) / 2
+  Vector<std::int32_t> unknowns = {};  ///< on a GPU, of the cells' dofs, below 0 where one is constrained; cells x dofs
 
+  Device device() const { return values.device(); }
   std::int64_t packed_size() const { return std::int64_t{dofs} * (dofs + 1) / 2; }
+  /// On the host.
   std::span<const double> cell(std::int32_t c) const {
     return {values.data() + c * packed_size(), static_cast<std::size_t>(packed_size())};
   }
@@ -104,5 +108,17 @@ struct ElementMatrices {
 
 /// Assembles all element matrices, in parallel.
 ElementMatrices assemble_element_matrices(const BilinearForm& form);
+/// The same on the GPU.
+ElementMatrices cuda_element_matrices(const BilinearForm& form);
+
+/// The unknowns of the dofs of all cells, cells x dofs, on the host; below 0 where one is constrained.
+Vector<std::int32_t> unknowns_of_cells(const BilinearForm& form);
+
+/// K_e of the cells with Robin terms, on the host.
+struct RobinMatrices {
+  std::vector<std::int32_t> cells;  ///< ascending
+  Vector<double> values;            ///< packed, one cell after the other
+};
+RobinMatrices robin_matrices(const BilinearForm& form);
 
 }  // namespace femcg::operators

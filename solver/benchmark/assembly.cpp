@@ -18,6 +18,7 @@ WantedAssembly wanted_by(std::span<const BenchmarkEntry> entries) {
     const Needs needs = entry.description().needs_on(entry.device);
     wanted.element_matrices |= needs != Needs::form;
     wanted.matrix |= needs == Needs::matrix;
+    wanted.on_host |= needs != Needs::form && entry.device == operators::Device::host;
   }
   return wanted;
 }
@@ -26,12 +27,22 @@ template <std::floating_point T>
 MemoryEstimate Assembly<T>::prepare(WantedAssembly wanted) {
   wanted_ = wanted;
   if (form_ == nullptr || !wanted.element_matrices) return {};
-  if (wanted.matrix) matrix_seconds_ = least_seconds([] {}, [&] { rows_.emplace(*form_); });
+  const operators::Device device = is_on_gpu() ? operators::Device::cuda : operators::Device::host;
+  if (wanted.matrix) matrix_seconds_ = least_seconds([] {}, [&] { rows_.emplace(*form_, device); });
   return need_of_assembly<T>(*form_, rows_ ? &*rows_ : nullptr);
 }
 
 template <std::floating_point T>
 void Assembly<T>::assemble() {
+  if (wanted_.matrix && is_on_gpu()) {
+    rows_.reset();
+    matrix_seconds_ += least_seconds([&] { matrix_.reset(); },
+                                     [&] {
+                                       matrix_ = std::make_shared<const CsrMatrix<T>>(operators::on_host<T>(
+                                           operators::cuda_assemble(*form_, operators::cuda_element_matrices(*form_))));
+                                     });
+    return;
+  }
   if (form_ != nullptr && wanted_.element_matrices)
     element_seconds_ = least_seconds([] {}, [&] { element_matrices_ = operators::assemble_element_matrices(*form_); });
   if (!wanted_.matrix) return;

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "operators/catalogue.hpp"
+#include "operators/stored/assembled/assembly_on_gpu.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/benchmark/comparison.hpp"
 #include "solver/messages/stopwatch.hpp"
@@ -36,6 +37,7 @@ double least_seconds(const Prepare& prepare, const Step& step) {
 /// Flags of the ingredients, other than the form, that the operators of a comparison are made from.
 struct WantedAssembly {
   bool element_matrices = false, matrix = false;
+  bool on_host = false;  ///< some operator of the host is made from them
 };
 WantedAssembly wanted_by(std::span<const BenchmarkEntry> entries);
 
@@ -64,6 +66,9 @@ class Assembly {
  private:
   const operators::BilinearForm* form_;
   std::shared_ptr<const operators::CsrMatrix<double>> source_;
+  /// A GPU assembles where all operators are on it, as a run with one of them does.
+  bool is_on_gpu() const { return form_ != nullptr && !wanted_.on_host && operators::can_assemble_on_gpu(*form_); }
+
   WantedAssembly wanted_;
   std::optional<operators::MatrixRows<T>> rows_;
   operators::ElementMatrices element_matrices_;

@@ -2,12 +2,10 @@
 
 #include <Eigen/Dense>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numeric>
 #include <span>
 
-#include "mesh/base/counting.hpp"
 #include "mesh/base/joined_sets.hpp"
 #include "mesh/cells_around.hpp"
 
@@ -16,57 +14,31 @@ namespace femcg::solver {
 using operators::BilinearForm;
 using operators::BlockInverses;
 using operators::CellEvaluator;
-using operators::ElementMatrices;
 
-namespace {
-
-/// The least pivot of the Cholesky factorisation of K_e, scaled by its diagonal, without the last node: 2/3 for a
-/// regular tetrahedron, near 0 for a sliver. `lower`: CellEvaluator::matrix.
-double least_pivot(std::span<const double> lower, int nodes) {
-  const int n = nodes - 1;
-  std::array<double, 7 * 7> l;
-  const auto entry = [&](int i, int j) { return lower[static_cast<std::size_t>(i) * (i + 1) / 2 + j]; };
-  double least = 1;
-  for (int i = 0; i < n; ++i)
-    for (int j = 0; j <= i; ++j) {
-      double value = entry(i, j) / std::sqrt(entry(i, i) * entry(j, j));
-      for (int k = 0; k < j; ++k) value -= l[i * n + k] * l[j * n + k];
-      if (i == j) least = std::min(least, value);
-      l[i * n + j] = i == j ? std::sqrt(std::max(value, 1e-30)) : value / l[j * n + j];
-    }
-  return least;
-}
-
-}  // namespace
-
-std::vector<std::int32_t> bad_cells(const BilinearForm& form, const ElementMatrices& matrices,
+std::vector<std::int32_t> bad_cells(const BilinearForm& form, const std::vector<std::int32_t>& suspects,
                                     std::span<const double> diagonal) {
-  constexpr double least_part = 0.25, flat = 0.05;
+  constexpr double least_part = 0.25;
   constexpr double most_cells = 0.1;  // of all
+  CellEvaluator evaluator(form);
+  std::vector<double> entries(static_cast<std::size_t>(evaluator.dofs()));
   /// Calls work(unknown, K_ii) for the unknowns of a cell.
   const auto for_entries = [&](std::int32_t cell, const auto& work) {
+    evaluator.move_to(cell);
+    evaluator.diagonal(entries);
     form.for_nodes(cell, [&](int i, std::int32_t unknown) {
-      if (unknown >= 0) work(unknown, matrices.cell(cell)[static_cast<std::size_t>(i) * (i + 3) / 2]);
+      if (unknown >= 0) work(unknown, entries[static_cast<std::size_t>(i)]);
     });
   };
-  const auto candidates =
-      mesh::collect<std::int32_t>(form.cells(), [&](std::int64_t number, std::vector<std::int32_t>& found) {
-        const auto cell = static_cast<std::int32_t>(number);
-        double part = 1;
-        for_entries(cell, [&](std::int32_t i, double entry) { part = std::min(part, entry / diagonal[i]); });
-        if (part >= least_part || least_pivot(matrices.cell(cell), matrices.dofs) < flat) found.push_back(cell);
-      });
-  std::vector<double> of_candidates(diagonal.size(), 0.0);  // their part of the diagonal
-  for (const std::int32_t cell : candidates)
-    for_entries(cell, [&](std::int32_t i, double entry) { of_candidates[i] += entry; });
+  if (static_cast<double>(suspects.size()) > most_cells * form.cells()) return {};
+  std::vector<double> of_suspects(diagonal.size(), 0.0);  // their part of the diagonal
+  for (const std::int32_t cell : suspects)
+    for_entries(cell, [&](std::int32_t i, double entry) { of_suspects[i] += entry; });
   std::vector<std::int32_t> found;
-  for (const std::int32_t cell : candidates) {
+  for (const std::int32_t cell : suspects) {
     int unknowns = 0;
-    for_entries(cell,
-                [&](std::int32_t i, double) { unknowns += of_candidates[i] >= least_part * diagonal[i] ? 1 : 0; });
+    for_entries(cell, [&](std::int32_t i, double) { unknowns += of_suspects[i] >= least_part * diagonal[i] ? 1 : 0; });
     if (unknowns > 1) found.push_back(cell);
   }
-  if (static_cast<double>(found.size()) > most_cells * form.cells()) found.clear();
   return found;
 }
 

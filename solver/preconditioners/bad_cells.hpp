@@ -11,12 +11,10 @@
 namespace femcg::solver {
 
 /// Cells that point smoothers fail on: slivers, and single cells of a much greater diffusion than all round them. D^-1
-/// A is small there for many local functions that no coarse level has. A cell is flat where its element matrix of
-/// degree 1, scaled by its diagonal, is nearly singular beyond constants; or it stands out, where each of its diagonal
-/// entries is a quarter of the assembled one or more. Such a cell is bad where cells of the kind make up a quarter of
-/// the assembled diagonal at two of its unknowns. None are where they are so many that the mesh itself is such. `form`
-/// is of degree 1; `diagonal`: that of A.
-std::vector<std::int32_t> bad_cells(const operators::BilinearForm& form, const operators::ElementMatrices& matrices,
+/// A is small there for many local functions that no coarse level has. A suspect cell (operators::suspect_cells) is bad
+/// where suspect ones make up a quarter of the assembled diagonal at two of its unknowns. None are where suspects are
+/// so many that the mesh itself is such. `form` is of degree 1; `diagonal`: that of A.
+std::vector<std::int32_t> bad_cells(const operators::BilinearForm& form, const std::vector<std::int32_t>& suspects,
                                     std::span<const double> diagonal);
 
 /// The longest over the shortest extent of a cell, 1 for regular ones: of the map from the regular cell at its centre

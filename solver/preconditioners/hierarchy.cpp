@@ -17,6 +17,8 @@
 #include "operators/distributed/distributed_operator.hpp"
 #include "operators/distributed/distributed_transfer.hpp"
 #include "operators/forms/element_matrices.hpp"
+#include "operators/forms/suspect_cells.hpp"
+#include "operators/stored/assembled/assembly_on_gpu.hpp"
 #include "operators/stored/assembled/csr_matrix.hpp"
 #include "solver/krylov/preconditioner.hpp"
 #include "solver/krylov/recurrence.hpp"
@@ -81,6 +83,13 @@ RectangularMatrix with_rows_of(const Operator<T>& a, RectangularMatrix p) {
 RectangularMatrix rectangular(CsrMatrix<double> matrix) {
   return {matrix.rows, matrix.rows, std::move(matrix.row_offsets), std::move(matrix.columns), std::move(matrix.values)};
 }
+/// The same, whose numbers stay where they are; nothing writes to the matrices of levels.
+RectangularMatrix view_of(const CsrMatrix<double>& matrix) {
+  const auto view = []<class N>(const Vector<N>& of) {
+    return Vector<N>(const_cast<N*>(of.data()), of.size(), of.device());
+  };
+  return {matrix.rows, matrix.rows, view(matrix.row_offsets), view(matrix.columns), view(matrix.values)};
+}
 
 double diagonal_entry(const CsrMatrix<double>& matrix, std::int32_t row) {
   std::int64_t k = matrix.row_offsets[row];
@@ -139,8 +148,7 @@ class HierarchyMaker {
       : of_(of), device_(device), finest_(finest), choice_(choice) {}
 
   Hierarchy<T> make(const CsrMatrix<double>& of) {
-    RectangularMatrix matrix{of.rows, of.rows, operators::copied(of.row_offsets, Device::host),
-                             operators::copied(of.columns, Device::host), operators::copied(of.values, Device::host)};
+    RectangularMatrix matrix = view_of(of);
     if (of.rows > choice_.coarsest)
       add("matrix", finest_.a != nullptr ? "" : choice_.coarse, finest_.a,
           finest_.a != nullptr ? nullptr : make_stored(square<T>(matrix)), {});
@@ -209,12 +217,23 @@ class HierarchyMaker {
                ? fmt::format("box of {} cells", form.cells())
                : fmt::format("degree {}", form.space->degree());
   }
-  /// The matrix of the form of degree 1, which tells its bad cells.
+  /// The matrix of the form of degree 1, which tells its bad cells, on the GPU where it is made there.
   RectangularMatrix matrix_of(const BilinearForm& form) {
     if (form.unknowns == 0) return {};
-    const operators::ElementMatrices element_matrices = operators::assemble_element_matrices(form);
-    RectangularMatrix matrix = rectangular(operators::assemble<double>(form, element_matrices));
-    if (!form.space->mesh().box) bad_cells_ = bad_cells(form, element_matrices, diagonal_of(matrix));
+    const bool is_given = finest_.matrix != nullptr && forms_.size() == 1,
+               has_boxes = form.space->mesh().box.has_value();
+    if (is_given && has_boxes) return view_of(*finest_.matrix);
+    const bool on_gpu = device_ == Device::cuda && operators::can_assemble_on_gpu(form);
+    const operators::ElementMatrices element_matrices =
+        on_gpu ? operators::cuda_element_matrices(form) : operators::assemble_element_matrices(form);
+    RectangularMatrix matrix = is_given ? view_of(*finest_.matrix)
+                               : on_gpu ? operators::cuda_assemble(form, element_matrices)
+                                        : rectangular(operators::assemble<double>(form, element_matrices));
+    if (!has_boxes) {
+      const Vector<double> diagonal = operators::copied(diagonal_of(matrix), element_matrices.device()),
+                           here = operators::copied(diagonal, Device::host);
+      bad_cells_ = bad_cells(form, suspect_cells(form, element_matrices, diagonal), here.span());
+    }
     return matrix;
   }
 
@@ -235,10 +254,11 @@ class HierarchyMaker {
     const auto rows = operators::complete_rows(*of_.processes, subdomain, parts[0]->empty() ? nullptr : &matrices[0],
                                                parts[1]->empty() ? nullptr : &matrices[1]);
     if (!parts[0]->empty() && !parts[0]->mesh->box) {
-      std::vector<double> diagonal;
-      for (const std::int32_t unknown : subdomain.interior_unknowns)
-        diagonal.push_back(diagonal_entry(rows.matrix, unknown));
-      for (const std::int32_t cell : bad_cells(parts[0]->form, of_interior, diagonal))
+      Vector<double> diagonal(std::ssize(subdomain.interior_unknowns));
+      std::ranges::transform(subdomain.interior_unknowns, diagonal.data(),
+                             [&](std::int32_t unknown) { return diagonal_entry(rows.matrix, unknown); });
+      const std::vector<std::int32_t> suspects = suspect_cells(parts[0]->form, of_interior, diagonal);
+      for (const std::int32_t cell : bad_cells(parts[0]->form, suspects, diagonal.span()))
         bad_cells_.push_back(parts[0]->cells[cell]);
     }
     return operators::gathered_on_first(*of_.processes, subdomain.map, rows);
@@ -263,7 +283,7 @@ class HierarchyMaker {
 
   /// Smoothed aggregation from this matrix on, down to one that is inverted.
   void add_aggregates(RectangularMatrix matrix) {
-    if (device_ == Device::cuda && matrix.rows > choice_.coarsest) matrix = operators::copied(matrix, device_);
+    if (matrix.device() != device_ && matrix.rows > choice_.coarsest) matrix = operators::copied(matrix, device_);
     const std::int64_t first = matrix.nonzeros();
     std::int64_t all = first;
     const std::size_t before = hierarchy_.levels.size();

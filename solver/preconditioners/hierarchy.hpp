@@ -58,6 +58,7 @@ struct FinestLevel {
   std::function<std::unique_ptr<operators::Operator<T>>(std::string_view name)> derived = {};
   /// The diagonal of A in the ordering of its operator; none: that computes it.
   std::function<operators::Vector<T>(const operators::Operator<T>&)> diagonal = {};
+  const operators::CsrMatrix<double>* matrix = nullptr;  ///< of a form of degree 1; null: it is assembled
 };
 
 /// The levels of a form, the finest first. Several processes share those down to degree 1; the first has all below, and

@@ -102,6 +102,7 @@ class Multigrid final : public Preconditioner<T> {
     if constexpr (std::is_same_v<S, float> && !std::is_same_v<T, S>)
       if (const auto* with = dynamic_cast<const operators::WithSinglePrecision*>(&a))
         finest.derived = [with](std::string_view name) { return with->in_single_precision(name); };
+    finest.matrix = input.matrix;
     std::optional<Vector<std::int32_t>> places;
     if (input.diagonal != nullptr)
       finest.diagonal = [&](const Operator<S>& level) {

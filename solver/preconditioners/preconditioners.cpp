@@ -116,6 +116,7 @@ std::span<const PreconditionerDescription> preconditioners() {
        .make_single = make_multigrid,
        .iterations = 15,
        .bytes_of_levels = bytes_of_multigrid,
+       .reads_matrix = true,
        .gains_on_host = true},
       {.name = "tensor",
        .meaning = "the inverse by eigenvectors of the lines of a box, exact where the problem is separable",
@@ -137,22 +138,22 @@ std::span<const PreconditionerDescription> preconditioners() {
        .iterations = 15,
        .by_hypre = true,
        .one_process = true,
-       .bytes_of_levels = bytes_of_boomeramg},
+       .bytes_of_levels = bytes_of_boomeramg,
+       .reads_matrix = true},
   }};
   return rows;
 }
 
 namespace {
 
-/// The unknowns of all loads together from which on making levels pays on a GPU, which makes thousands of iterations
-/// while the host aggregates: cells in the plane need more iterations, as higher degrees do, and a box in space fewer.
+/// The unknowns of all loads together from which on making levels pays on a GPU, which makes hundreds of iterations
+/// in the time of making them: cells in the plane need more iterations, as higher degrees do, and a box in space fewer.
 std::int64_t least_for_multigrid_on_gpu(const operators::BilinearForm* form) {
   if (form == nullptr) return 30'000'000;
   const mesh::FunctionSpace& space = *form->space;
   const bool is_box = space.mesh().box && mesh::is_tensor(space.mesh().shape);
-  if (space.degree() == 1 && !is_box) return 30'000'000;
   if (space.mesh().dimension() == 2) return 2'000'000;
-  return is_box ? 4'000'000 : space.degree() == 2 ? 1'400'000 : 700'000;
+  return is_box ? 4'000'000 : space.degree() <= 2 ? 1'400'000 : 700'000;
 }
 /// The unknowns of a load from which on making levels pays, the same on all processes. On the host block CG solves
 /// several loads in little more time than one.

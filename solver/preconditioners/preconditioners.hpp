@@ -19,7 +19,7 @@ struct PreconditionerInput {
   const operators::Vector<T>* diagonal = nullptr;        ///< of the operator
   const operators::BilinearForm* form = nullptr;         ///< whose matrix the operator is, or this process's part of it
   PartOfForm of = {};                                    ///< which part that is
-  const operators::CsrMatrix<double>* matrix = nullptr;  ///< that of the operator, where it came from a file
+  const operators::CsrMatrix<double>* matrix = nullptr;  ///< the operator's, from a file or where it is at hand
   std::int64_t systems = 1;                              ///< right-hand sides that it is applied to at once
 };
 
@@ -42,6 +42,7 @@ struct PreconditionerDescription {
   /// entries where the form is null, for so many right-hand sides at once; null where it has none.
   std::int64_t (*bytes_of_levels)(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device,
                                   std::string_view of_cg, std::int64_t systems) = nullptr;
+  bool reads_matrix = false;  ///< of degree 1, the operator's own if there is one
   /// Several right-hand sides at once take less time than one after the other, with an operator that gains too.
   bool gains_on_host = false;
 };

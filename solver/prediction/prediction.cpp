@@ -13,6 +13,7 @@
 #include "operators/catalogue.hpp"
 #include "operators/cellwise/cell_loops/fused_cg.hpp"
 #include "operators/persistent/row_layout.hpp"
+#include "operators/stored/assembled/assembly_on_gpu.hpp"
 #include "operators/stored/assembled/expected_entries.hpp"
 #include "operators/stored/common/padding.hpp"
 #include "solver/messages/refusal.hpp"
@@ -41,8 +42,10 @@ constexpr double a_contribution = 8e-9;      // of an entry of an element matrix
 constexpr double a_listed_dof = 45e-9;       // of each cell, while the matrix's rows are counted
 constexpr double a_byte_stored = 2e-9;       // of a format, pages that are touched first included
 constexpr double a_byte_to_gpu = 1 / 6.5e9;  // of the matrix, and of what is made from it there; of the whole machine
-constexpr double a_patched_cell = 0.3e-6;    // in patches and blocks of cells, on the host and for a GPU
-constexpr double a_patched_dof = 50e-9;      // of each cell, there
+constexpr double a_contribution_on_gpu = 1e-9;  // the same where a GPU assembles; the matrix comes to the host
+constexpr double start_on_gpu = 0.01;
+constexpr double a_patched_cell = 0.3e-6;  // in patches and blocks of cells, on the host and for a GPU
+constexpr double a_patched_dof = 50e-9;    // of each cell, there
 
 double cell_dofs(const BilinearForm& form) { return static_cast<double>(form.cells()) * form.dofs_per_cell(); }
 
@@ -53,8 +56,10 @@ double seconds_of_element_matrices(const BilinearForm& form, int threads) {
   return form.cells() * (a_cell + multiply_adds * a_multiply_add) / threads;
 }
 
-double seconds_of_assembly(const Needs needs, const BilinearForm& form, int threads) {
+double seconds_of_assembly(const Needs needs, const BilinearForm& form, Device device, int threads) {
   if (needs == Needs::form) return 0;
+  if (needs == Needs::matrix && device == Device::cuda && operators::can_assemble_on_gpu(form))
+    return start_on_gpu + cell_dofs(form) * form.dofs_per_cell() * a_contribution_on_gpu;
   double seconds = seconds_of_element_matrices(form, threads);
   if (needs == Needs::matrix)
     seconds += cell_dofs(form) * (a_listed_dof + form.dofs_per_cell() * a_contribution) / threads;
@@ -219,7 +224,7 @@ bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<P
   // Columns take no less than two bytes; no reader is faster than the copies.
   const double least_bytes = operators::expected_entries(*of.form, of.form->space->degree()) * (word_bytes + 2);
   const double reading = std::max(rates.copy_bandwidth, rates.reading(least_bytes));
-  const double least = seconds_of_assembly(Needs::matrix, *of.form, rates.threads) +
+  const double least = seconds_of_assembly(Needs::matrix, *of.form, of.device, rates.threads) +
                        static_cast<double>(of.systems) * of.iterations * least_bytes / reading;
   constexpr double doubt = 1.2;  // of the seconds of assembling; counting the rows takes part of them for nothing
   return least < doubt * best;
@@ -313,7 +318,7 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
     made.iteration = correction.iteration * made.iteration;
     made.loops = iterations_of_all(of, together);
     if (of.form != nullptr)
-      made.assembly = correction.assembly * seconds_of_assembly(made.needs, *of.form, rates.threads);
+      made.assembly = correction.assembly * seconds_of_assembly(made.needs, *of.form, of.device, rates.threads);
     made.conversion = correction.conversion * seconds_of_conversion(row, of, estimate, rates.threads);
   }
   if (of.form != nullptr && of.preconditioner->name == "multigrid") add_cycles(of, sizeof(T), rates, all);
@@ -326,7 +331,7 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
   const auto needs_rows = [](const OperatorChoice& op) {
     return operators::find_operator(op.name)->needs == Needs::matrix;
   };
-  if (!rows && std::ranges::any_of(operators, needs_rows)) rows.emplace(*of.form);
+  if (!rows && std::ranges::any_of(operators, needs_rows)) rows.emplace(*of.form, of.device);
   return predict<T>(of, operators, rows ? &*rows : nullptr, nullptr, model, rates);
 }
 

@@ -53,7 +53,7 @@ std::string estimates(const SolverChoice& solver, const Problem& problem, operat
                            std::min(most, all.predictions.size()), all.predictions.size()) +
                to_text(all.predictions, "#   ", most);
     if (is_automatic(op)) {
-      const auto by_rule = decide_by_rule(solver, problem, device);
+      const auto by_rule = decide_by_rule(solver, problem, device, 1);
       const OperatorDecision decision = by_rule ? *by_rule : decide_for(solver, problem, device, all);
       op = decision.named;
       op.place = solver.op.place;

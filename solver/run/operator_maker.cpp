@@ -10,6 +10,7 @@
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
 #include "operators/forms/element_matrices.hpp"
+#include "operators/stored/assembled/assembly_on_gpu.hpp"
 #include "operators/stored/assembled/single_values.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/stopwatch.hpp"
@@ -76,7 +77,7 @@ MemoryEstimate OperatorMaker<T>::need_of(const OperatorChoice& op) {
   do_on_all(context_.processes, [&] {
     for (Part& part : parts_ | std::views::reverse) {  // the interface's is there while the larger one is made
       if (is_left_out(part)) continue;
-      if (of_matrix && !part.rows) part.rows.emplace(*part.form);
+      if (of_matrix && !part.rows) part.rows.emplace(*part.form, record_.device);
       const MemoryEstimate need =
           placed(op.place, [&] { return need_of_run<T>(user, *part.form, of_matrix ? &*part.rows : nullptr); });
       if (share_ == nullptr) {
@@ -135,11 +136,20 @@ void OperatorMaker<T>::assemble(const std::vector<OperatorChoice>& ops, std::int
       part.from.form = part.form;
       part.from.reserved_bytes = reserved_bytes;
       if (is_left_out(part)) continue;
-      if (cells || matrix) {
+      const bool on_gpu =
+          matrix && !cells && record_.device == Device::cuda && operators::can_assemble_on_gpu(*part.form);
+      if (on_gpu) {
+        progress.step("assembling the matrix", name(record_.device));
+        part.from.matrix = timed(seconds, [&] {
+          return std::make_shared<operators::CsrMatrix<T>>(operators::on_host<T>(
+              operators::cuda_assemble(*part.form, operators::cuda_element_matrices(*part.form))));
+        });
+      }
+      if ((cells || matrix) && !on_gpu) {
         progress.step("assembling element matrices");
         part.element_matrices = timed(seconds, [&] { return operators::assemble_element_matrices(*part.form); });
       }
-      if (matrix) {
+      if (matrix && !on_gpu) {
         progress.step("assembling the matrix");
         part.from.matrix = timed(seconds, [&] {
           return std::make_shared<operators::CsrMatrix<T>>(
@@ -209,6 +219,13 @@ void OperatorMaker<T>::release(bool keeps_matrix) {
     if (!keeps_matrix) part.from.matrix.reset();
   }
   rows_.reset();
+}
+
+template <std::floating_point T>
+std::shared_ptr<const operators::CsrMatrix<T>> OperatorMaker<T>::matrix_to_read() const {
+  const bool is_read =
+      find_preconditioner(solver_.preconditioner.name)->reads_matrix && problem_.form().space->degree() == 1;
+  return is_read && share_ == nullptr ? parts_.front().from.matrix : nullptr;
 }
 
 template <std::floating_point T>

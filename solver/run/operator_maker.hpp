@@ -49,6 +49,9 @@ class OperatorMaker {
   /// Frees what operators are made from, but the matrix where that is still wanted.
   void release(bool keeps_matrix);
   bool has_matrix() const { return parts_.front().from.matrix || parts_.back().from.matrix; }
+  /// The matrix that a preconditioner of the operator may read; null where there is none, or several processes share
+  /// it.
+  std::shared_ptr<const operators::CsrMatrix<T>> matrix_to_read() const;
 
   /// Row lengths of this process's form, where they are counted.
   std::optional<operators::MatrixRows<T>>& rows() { return share_ == nullptr ? parts_.front().rows : rows_; }

@@ -11,6 +11,7 @@
 
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
+#include "operators/stored/assembled/assembly_on_gpu.hpp"
 #include "solver/case/case_keys.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/stopwatch.hpp"
@@ -56,13 +57,26 @@ SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknow
   return settled;
 }
 
-std::optional<OperatorDecision> decide_by_rule(const SolverChoice& solver, const Problem& problem, Device device) {
+std::optional<OperatorDecision> decide_by_rule(const SolverChoice& solver, const Problem& problem, Device device,
+                                               int processes) {
+  const auto take = [&](std::string_view name, std::string_view since) {
+    return OperatorDecision{.named = {std::string(name), {}, solver.op.place},
+                            .why = fmt::format("{}, since {}", name, since)};
+  };
+  const mesh::FunctionSpace& space = *problem.form().space;
+  const bool is_tensor = mesh::is_tensor(space.mesh().shape);
+  if (space.degree() == 1 && !(is_tensor && space.mesh().box)) {
+    if (processes > 1 || (device == Device::cuda && !operators::can_assemble_on_gpu(problem.form())))
+      return std::nullopt;
+    if (solver.preconditioner.name == "multigrid")
+      return take(operator_of_options, "multigrid needs few products and its levels share the matrix");
+    if (device == Device::cuda && !is_tensor)
+      return take(operator_of_options, "the GPU assembles and reads a matrix of degree 1 sooner than element matrices");
+    return std::nullopt;
+  }
   const bool at_once = device == Device::host && problem.loads().size() > 1;
-  if (solver.preconditioner.name != "multigrid" || problem.form().space->degree() == 1 || at_once) return std::nullopt;
-  constexpr std::string_view name = "matrix-free";
-  return OperatorDecision{
-      .named = {std::string(name), {}, solver.op.place},
-      .why = fmt::format("{}, since multigrid needs few products and its levels share the tables of cells", name)};
+  if (solver.preconditioner.name != "multigrid" || at_once) return std::nullopt;
+  return take("matrix-free", "multigrid needs few products and its levels share the tables of cells");
 }
 
 template <std::floating_point T>
@@ -155,8 +169,6 @@ OperatorChoice choice_from(const nlohmann::json& json, const Place& place) {
 template <std::floating_point T>
 Candidates candidates_of(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
                          std::optional<OperatorEstimates> known, const RunContext& context, Record& record) {
-  if (const auto decision = decide_by_rule(solver, problem, record.device))
-    return {decision->named, std::nullopt, decision->expected, decision->why};
   context.progress.step("predicting what operators take");
   const double iterations = timed(record.seconds.prediction,
                                   [&] { return known ? 0 : expected_iterations(problem, solver, context.processes); });
@@ -224,8 +236,37 @@ MadeOperators<T> make_candidates(const SolverChoice& solver, const Problem& prob
   const bool tunable = std::ranges::any_of(ops, [&](const auto& op) { return is_tunable(op.name, record.device); });
   const bool has_memory =
       operators::available_bytes(Device::host) > vectors * std::int64_t{sizeof(double)} * problem.form().unknowns;
-  maker.release(solver.tune != Tune::off && tunable && has_memory);
+  maker.release((solver.tune != Tune::off && tunable && has_memory) || maker.matrix_to_read() != nullptr);
   return made;
+}
+
+/// The operator that a rule tells; none where there is no such rule, or not the memory.
+template <std::floating_point T>
+MadeOperators<T> make_by_rule(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
+                              const RunContext& context, Record& record) {
+  const auto decision = decide_by_rule(solver, problem, record.device, context.processes.size());
+  if (!decision) return {};
+  try {
+    record.why = decision->why;
+    return make_candidates(solver, problem, {decision->named, std::nullopt, "", ""}, maker, context, record);
+  } catch (const operators::OutOfMemory&) {
+    maker.release(false);
+    return {};
+  }
+}
+
+/// The operator that is expected to be there first, and its runner-up where both fit into memory.
+template <std::floating_point T>
+MadeOperators<T> make_as_predicted(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
+                                   std::optional<OperatorEstimates> expected, const RunContext& context,
+                                   Record& record) {
+  Candidates candidates = candidates_of(solver, problem, maker, std::move(expected), context, record);
+  record.why = candidates.why;
+  if (candidates.runner_up && !maker.both_fit(maker.need_of(candidates.op), maker.need_of(*candidates.runner_up))) {
+    candidates.runner_up.reset();
+    record.why = candidates.expected + ", and there is no memory to try both";
+  }
+  return make_candidates(solver, problem, candidates, maker, context, record);
 }
 
 /// Whether an operator multiplies cells and loses what CG adds up of them (loses_energies). Collective.
@@ -243,13 +284,8 @@ MadeOperators<T> make_operators(const SolverChoice& solver, const Problem& probl
                                 std::optional<OperatorEstimates> expected, const RunContext& context, Record& record) {
   if (!is_automatic(solver.op))
     return make_candidates(solver, problem, {solver.op, std::nullopt, "", ""}, maker, context, record);
-  Candidates candidates = candidates_of(solver, problem, maker, std::move(expected), context, record);
-  record.why = candidates.why;
-  if (candidates.runner_up && !maker.both_fit(maker.need_of(candidates.op), maker.need_of(*candidates.runner_up))) {
-    candidates.runner_up.reset();
-    record.why = candidates.expected + ", and there is no memory to try both";
-  }
-  MadeOperators<T> made = make_candidates(solver, problem, candidates, maker, context, record);
+  MadeOperators<T> made = make_by_rule(solver, problem, maker, context, record);
+  if (made.op.name.empty()) made = make_as_predicted(solver, problem, maker, std::move(expected), context, record);
   constexpr std::string_view why =
       "since operators that multiply cell by cell add up numbers of this problem that single precision cannot tell "
       "from 0; take double, or scale the units of equation and boundary";

@@ -176,6 +176,7 @@ class Solve {
     const bool seeks_mode =
         record_.device == operators::Device::host && distribution.mode == operators::ExchangeMode::automatic;
     const bool cores_to_spare = !context_.alone() && check_threads(context_.processes, seeks_mode, record_);
+    std::shared_ptr<const operators::CsrMatrix<T>> matrix;
     {
       OperatorMaker<T> maker(problem_, discrete_.share_or_null(), solver_, distribution, cores_to_spare, context_,
                              record_);
@@ -183,6 +184,7 @@ class Solve {
       set_diagonal(*to.made.a);
       begun = begin_with_trials(solver_, problem_, preconditioner_input(nullptr), *system_, maker, to.made, context_,
                                 record_);
+      matrix = maker.matrix_to_read();
     }
     const operators::Operator<T>& a = *to.made.a;
     progress_.step("making the preconditioner", name(record_.device));
@@ -195,6 +197,7 @@ class Solve {
       const PreconditionerChoice& choice = solver_.preconditioner;
       PreconditionerInput<T> input = preconditioner_input(&diagonal);
       input.systems = systems_at_once();
+      if constexpr (std::is_same_v<T, double>) input.matrix = matrix.get();
       to.preconditioner = timed(record_.seconds.preconditioner, [&] {
         return placed(choice.place, [&] { return make_preconditioner(choice.name, a, choice.options, input); });
       });

@@ -1,149 +1,21 @@
-// K_e = sum_q G_q' D_q G_q, in double precision. A group of threads per cell, as many as its matrix keeps busy. For a
-// few quadrature points at a time, D_q and then S_q = D_q G_q (axes x dofs) go to shared memory, and every thread adds
-// sum_q G_q' S_q to its entries of the lower triangle. Nothing but the mesh is read and the matrices are written.
-
-#include <algorithm>
+// The element matrices of lma, in its layout.
 
 #include "operators/cellwise/lma/lma_layout.cuh"
-#include "operators/forms/cell_factors.cuh"
+#include "operators/forms/element_matrices.cuh"
 
 namespace femcg::operators {
 
-namespace {
-
-using namespace cuda;
-
-constexpr int block_threads = 128;
-constexpr int most_scaled = 1536;  // numbers of S in shared memory, for all cells of a block
-
-/// The division of a block among cells, and of the quadrature points among passes.
-struct AssemblyShape {
-  int dofs;
-  int cell_threads;  ///< of a cell: 32, 64 or 128
-  int pass_points;   ///< quadrature points at a time
-
-  int cells_per_block() const { return block_threads / cell_threads; }
-};
-
-AssemblyShape assembly_shape(int dofs, int dimension, int points) {
-  const int packed = dofs * (dofs + 1) / 2, cell_threads = packed <= 64 ? 32 : packed <= 256 ? 64 : 128;
-  const int cells = block_threads / cell_threads;
-  return {dofs, cell_threads, std::clamp(most_scaled / (cells * dimension * dofs), 1, points)};
-}
-
-/// Row of an entry of the packed lower triangle.
-__device__ int row_of(int entry) {
-  int i = static_cast<int>((sqrtf(8.0F * static_cast<float>(entry) + 1.0F) - 1.0F) * 0.5F);
-  while (i * (i + 1) / 2 > entry) --i;
-  while ((i + 1) * (i + 2) / 2 <= entry) ++i;
-  return i;
-}
-
-/// S_q = D_q G_q of the points [first, last), from D_q, by the `threads` threads of a cell.
-template <int d>
-__device__ void scale_gradients(const double* gradients, const double* factors, int dofs, int first, int last,
-                                int thread, int threads, double* scaled) {
-  constexpr int entries = d * (d + 1) / 2;
-  for (int k = thread; k < (last - first) * d * dofs; k += threads) {
-    const int q = k / (d * dofs), a = k / dofs % d, i = k % dofs;
-    double sum = 0;
-#pragma unroll
-    for (int b = 0; b < d; ++b) {
-      const int low = min(a, b), high = max(a, b);
-      sum += factors[q * entries + low * d - low * (low - 1) / 2 + high - low] *
-             __ldg(gradients + ((first + q) * d + b) * dofs + i);
-    }
-    scaled[k] = sum;
-  }
-}
-
-template <class T, int d>
-__global__ void __launch_bounds__(block_threads)
-    assembly_kernel(AssemblyShape shape, LmaLayout<T> layout, FactorSource source, const double* gradients,
-                    const std::int32_t* cell_of_matrix, std::int64_t matrices, T* values) {
-  extern __shared__ double shared_memory[];
-  constexpr int entries = d * (d + 1) / 2;
-  const int n = shape.dofs, packed = n * (n + 1) / 2, pass = shape.pass_points;
-  const int thread = static_cast<int>(threadIdx.x) % shape.cell_threads;
-  const int cell_in_block = static_cast<int>(threadIdx.x) / shape.cell_threads;
-  double* sums = shared_memory + cell_in_block * (packed + pass * (entries + d * n));
-  double* factors = sums + packed;
-  double* scaled = factors + pass * entries;
-
-  const std::int64_t matrix = std::int64_t{blockIdx.x} * (block_threads / shape.cell_threads) + cell_in_block;
-  const std::int32_t cell = matrix < matrices ? cell_of_matrix[matrix] : -1;
-  for (int entry = thread; entry < packed; entry += shape.cell_threads) sums[entry] = 0;
-  for (int first = 0; first < source.points; first += pass) {
-    const int last = min(first + pass, source.points);
-    for (int q = first + thread; q < last && cell >= 0; q += shape.cell_threads) {
-      double of_point[entries];
-      factors_at<d>(source, cell, q, of_point);
-#pragma unroll
-      for (int e = 0; e < entries; ++e) factors[(q - first) * entries + e] = of_point[e];
-    }
-    __syncthreads();
-    if (cell >= 0) scale_gradients<d>(gradients, factors, n, first, last, thread, shape.cell_threads, scaled);
-    __syncthreads();
-    for (int entry = thread; entry < packed && cell >= 0; entry += shape.cell_threads) {
-      const int i = row_of(entry), j = entry - i * (i + 1) / 2;
-      double sum = 0;
-      for (int k = 0; k < (last - first) * d; ++k)
-        sum += __ldg(gradients + (first * d + k) * n + i) * scaled[k * n + j];
-      sums[entry] += sum;
-    }
-    __syncthreads();
-  }
-  for (int entry = thread; entry < packed && matrix < matrices; entry += shape.cell_threads) {
-    const int i = row_of(entry), j = entry - i * (i + 1) / 2;
-    values[layout.index(matrix, i, j)] = static_cast<T>(sums[entry]);
-  }
-}
-
-/// Puts whole matrices in their places, an entry per thread.
-template <class T>
-__global__ void replace_kernel(LmaLayout<T> layout, std::int64_t count, const std::int64_t* places,
-                               const double* matrices, T* values) {
-  const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
-  for (std::int64_t k = cuda::thread_number(); k < count * layout.packed(); k += stride) {
-    const int entry = static_cast<int>(k % layout.packed()), i = row_of(entry), j = entry - i * (i + 1) / 2;
-    values[layout.index(places[k / layout.packed()], i, j)] = static_cast<T>(matrices[k]);
-  }
-}
-
-template <class T, int d>
-void launch_assembly(const LmaInputs& inputs, const Vector<std::int32_t>& cell_of_matrix, Vector<T>& values) {
-  const int n = inputs.patches.dofs;
-  const AssemblyShape shape = assembly_shape(n, d, inputs.factors.points);
-  const std::int64_t shared = std::int64_t{shape.cells_per_block()} *
-                              (n * (n + 1) / 2 + shape.pass_points * (inputs.factors.entries() + d * n)) *
-                              static_cast<std::int64_t>(sizeof(double));
-  check(cudaFuncSetAttribute(assembly_kernel<T, d>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                             static_cast<int>(shared)),
-        "asking for shared memory");
-  const std::int64_t matrices = cell_of_matrix.size();
-  launch(assembly_kernel<T, d>, (matrices + shape.cells_per_block() - 1) / shape.cells_per_block(), block_threads,
-         static_cast<std::size_t>(shared), shape, LmaLayout<T>(n, inputs.stored_once()), cuda::pointers(inputs.factors),
-         inputs.gradients.data(), cell_of_matrix.data(), matrices, values.data());
-}
-
-}  // namespace
-
 template <std::floating_point T>
 Vector<T> assemble_on_gpu(const LmaInputs& inputs) {
-  const LmaLayout<T> layout(inputs.patches.dofs, inputs.stored_once());
+  const int dofs = inputs.patches.dofs;
+  const LmaLayout<T> layout(dofs, inputs.stored_once());
   const Vector<std::int32_t> cell_of_matrix = copied(inputs.cell_of_matrix, Device::cuda);
   Vector<T> values(layout.size(cell_of_matrix.size()), Device::cuda);
   if (layout.columns)
     cuda_clear(values.data() + values.size() - layout.together, layout.together * std::int64_t{sizeof(T)});
-  if (inputs.factors.dimension == 2)
-    launch_assembly<T, 2>(inputs, cell_of_matrix, values);
-  else
-    launch_assembly<T, 3>(inputs, cell_of_matrix, values);
-  const Vector<std::int64_t> places = copied(inputs.robin_places, Device::cuda);
-  const Vector<double> matrices = copied(inputs.robin_matrices, Device::cuda);
-  launch(replace_kernel<T>, (matrices.size() + 255) / 256, 256, 0, layout, places.size(), places.data(),
-         matrices.data(), values.data());
-  synchronize(Device::cuda);  // places and matrices go
+  cuda::launch_element_matrices(inputs.factors, inputs.gradients, dofs, layout, cell_of_matrix.data(),
+                                cell_of_matrix.size(), values.data());
+  cuda::replace_element_matrices(layout, dofs, inputs.robin_places, inputs.robin_matrices, values.data());
   return values;
 }
 

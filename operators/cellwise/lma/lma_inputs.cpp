@@ -30,27 +30,6 @@ PatchOptions patch_options(const BilinearForm& form, ConflictResolution resoluti
   return options;
 }
 
-/// Cells with Robin terms, ascending.
-std::vector<std::int32_t> robin_cells(const BilinearForm& form) {
-  std::vector<std::int32_t> cells;
-  for (const RobinFacet& facet : form.robin)
-    if (cells.empty() || cells.back() != facet.cell) cells.push_back(facet.cell);
-  return cells;
-}
-
-/// The matrices of cells with Robin terms, which the GPU does not assemble.
-void set_robin_matrices(LmaInputs& inputs, const BilinearForm& form, std::span<const std::int32_t> cells) {
-  const auto count = static_cast<std::int64_t>(cells.size());
-  const std::int64_t packed = std::int64_t{form.dofs_per_cell()} * (form.dofs_per_cell() + 1) / 2;
-  inputs.robin_matrices = Vector<double>(count * packed);
-  mesh::parallel_for(
-      count, [&] { return CellEvaluator(form); },
-      [&](CellEvaluator& evaluator, std::int64_t k) {
-        evaluator.move_to(cells[k]);
-        evaluator.matrix({inputs.robin_matrices.data() + k * packed, static_cast<std::size_t>(packed)});
-      });
-}
-
 /// A matrix per slot; the places of those with Robin terms.
 void store_all(LmaInputs& inputs, std::span<const std::int32_t> robin) {
   inputs.cell_of_matrix = copied(inputs.patches.cell_of_slot, Device::host);
@@ -105,16 +84,16 @@ LmaInputs lma_inputs(const BilinearForm& form, ConflictResolution resolution, co
   LmaInputs inputs;
   inputs.factors = factor_inputs(form, Device::cuda);
   inputs.gradients = basis_gradients(form, Device::cuda);
-  const std::vector<std::int32_t> robin = robin_cells(form);
-  std::optional<CongruenceClasses> classes = classes_of_cells(inputs, form, robin.size(), choice.dedup);
+  RobinMatrices robin = robin_matrices(form);
+  std::optional<CongruenceClasses> classes = classes_of_cells(inputs, form, robin.cells.size(), choice.dedup);
   PatchOptions options = patch_options(form, resolution, classes.has_value());
   if (choice.patch > 0) options.cells = choice.patch;
   inputs.patches = make_cell_patches(form, options);
   if (classes)
-    store_once(inputs, std::move(*classes), robin);
+    store_once(inputs, std::move(*classes), robin.cells);
   else
-    store_all(inputs, robin);
-  set_robin_matrices(inputs, form, robin);
+    store_all(inputs, robin.cells);
+  inputs.robin_matrices = std::move(robin.values);
   return inputs;
 }
 

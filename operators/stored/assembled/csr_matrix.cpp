@@ -8,6 +8,7 @@
 #include "mesh/base/first_failure.hpp"
 #include "mesh/base/pages.hpp"
 #include "operators/forms/element_matrices.hpp"
+#include "operators/stored/assembled/assembly_on_gpu.hpp"
 
 namespace femcg::operators {
 
@@ -325,8 +326,14 @@ struct MatrixRows<T>::State {
 };
 
 template <std::floating_point T>
-MatrixRows<T>::MatrixRows(const BilinearForm& form) : state_(std::make_unique<State>(form)) {
-  count_entries(state_->cells, offsets_);
+MatrixRows<T>::MatrixRows(const BilinearForm& form, Device device) : form_(&form) {
+  if (device == Device::cuda && can_assemble_on_gpu(form)) {
+    offsets_.rows = form.unknowns;
+    offsets_.row_offsets = copied(cuda_row_offsets(form), Device::host);
+  } else {
+    state_ = std::make_unique<State>(form);
+    count_entries(state_->cells, offsets_);
+  }
 }
 template <std::floating_point T>
 MatrixRows<T>::MatrixRows(MatrixRows&&) noexcept = default;
@@ -335,11 +342,12 @@ MatrixRows<T>::~MatrixRows() = default;
 
 template <std::floating_point T>
 std::int64_t MatrixRows<T>::assembling_bytes() const {
-  return state_->cells.bytes();
+  return state_ != nullptr ? state_->cells.bytes() : 0;
 }
 
 template <std::floating_point T>
 CsrMatrix<T> assemble(MatrixRows<T> rows, const ElementMatrices& element_matrices) {
+  if (rows.state_ == nullptr) rows.state_ = std::make_unique<typename MatrixRows<T>::State>(*rows.form_);
   const CellsOfUnknowns& cells = rows.state_->cells;
   CsrMatrix<T> matrix = std::move(rows.offsets_);
   list_columns(cells, matrix);

@@ -24,16 +24,17 @@ struct CsrMatrix {
   std::int64_t bytes() const { return row_offsets.bytes() + columns.bytes() + values.bytes(); }
 };
 
-/// The lengths of the rows of a form's matrix, counted before the matrix is there; the form must outlive it.
+/// The lengths of the rows of a form's matrix, counted before the matrix is there, on the GPU where that is asked for
+/// and has the memory; the form must outlive it.
 template <std::floating_point T>
 class MatrixRows {
  public:
-  explicit MatrixRows(const BilinearForm& form);
+  explicit MatrixRows(const BilinearForm& form, Device device = Device::host);
   MatrixRows(MatrixRows&&) noexcept;
   ~MatrixRows();
   /// The matrix's row offsets; no columns and no values.
   const CsrMatrix<T>& offsets() const { return offsets_; }
-  /// Bytes that assembling takes beside the matrix and the element matrices.
+  /// Bytes that assembling takes on the host beside the matrix and the element matrices.
   std::int64_t assembling_bytes() const;
 
  private:
@@ -41,7 +42,8 @@ class MatrixRows {
   friend CsrMatrix<U> assemble(MatrixRows<U>, const ElementMatrices&);
 
   struct State;
-  std::unique_ptr<State> state_;
+  const BilinearForm* form_;
+  std::unique_ptr<State> state_;  ///< null where the GPU counted
   CsrMatrix<T> offsets_;
 };
 

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <concepts>
+
+#include "operators/aggregation/rectangular_matrix.hpp"
+#include "operators/forms/element_matrices.hpp"
+#include "operators/stored/assembled/csr_matrix.hpp"
+
+namespace femcg::operators {
+
+/// True if a GPU is in use, and has memory for the element matrices of a form and for assembling them.
+bool can_assemble_on_gpu(const BilinearForm& form);
+
+/// A on the GPU, from element matrices there: row by row, as assemble() does on the host, and in the same order of
+/// sums.
+RectangularMatrix cuda_assemble(const BilinearForm& form, const ElementMatrices& matrices);
+
+/// Its row offsets alone, on the GPU.
+Vector<std::int64_t> cuda_row_offsets(const BilinearForm& form);
+
+/// A matrix on either device as one on the host, in precision T.
+template <std::floating_point T>
+CsrMatrix<T> on_host(RectangularMatrix matrix);
+
+}  // namespace femcg::operators
