@@ -96,14 +96,6 @@ ProductSelection judge(const std::string& first, double first_seconds, const std
   return {false, true, fmt::format("{}: a tie, and {} stays", measured, first)};
 }
 
-std::string why_on_host(double host_seconds, double gpu_seconds, double start_up) {
-  if (gpu_seconds + start_up < host_seconds) return "";
-  return fmt::format(
-      "the problem is too small to gain from the GPU: {} are expected on the CPU, and {} there, {} of "
-      "them until it starts",
-      duration(host_seconds), duration(gpu_seconds + start_up), duration(start_up));
-}
-
 std::optional<Regret> regret_of_auto(const std::vector<Prediction>& predictions,
                                      const std::vector<Measured>& measured) {
   const auto possible = std::ranges::count_if(predictions, &Prediction::possible);

@@ -31,12 +31,6 @@ struct ProductSelection {
 ProductSelection judge(const std::string& first, double first_seconds, const std::string& runner_up,
                        double runner_up_seconds);
 
-/// Reason to leave a problem to the processor (`device: auto`), one sentence; empty where the GPU is expected to be
-/// faster. Both are the best of their device, set-up included; `start_up` is what a GPU takes before its first work.
-std::string why_on_host(double host_seconds, double gpu_seconds, double start_up);
-/// Seconds until a GPU does its first work: the context and the kernels. A constant of drivers, not measured here.
-constexpr double gpu_start_up = 0.25;
-
 /// How auto did among operators that were measured.
 struct Measured {
   std::string name;

@@ -8,6 +8,7 @@
 #include "operators/catalogue.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
+#include "solver/messages/units.hpp"
 
 namespace femcg::solver {
 
@@ -44,6 +45,17 @@ operators::Device choose_device(std::string_view device, const OperatorChoice& o
   if (device == "auto" && row.cuda && has_gpu()) return operators::Device::cuda;
   if (!row.host()) throw missing("CPU", "cuda");
   return operators::Device::host;
+}
+
+std::string why_on_host(const SolverChoice& solver, std::int64_t unknowns, std::int64_t loads, int threads) {
+  if (solver.device != "auto" || solver.loop == CgLoop::persistent) return "";
+  if (!is_automatic(solver.op) && !operators::find_operator(solver.op.name)->host()) return "";
+  const std::string& preconditioner = solver.preconditioner.name;
+  const bool few_iterations = preconditioner == "auto" || preconditioner == "multigrid" || preconditioner == "tensor";
+  const std::int64_t of_thread = few_iterations ? 25'000 : 2'500, least = of_thread * threads;
+  if (unknowns * loads >= least) return "";
+  return fmt::format("the problem is too small to gain from a GPU: below {} unknowns {} threads end first",
+                     grouped(least), threads);
 }
 
 }  // namespace femcg::solver

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "operators/backend/device.hpp"
@@ -21,5 +23,10 @@ operators::Device device_named(std::string_view device);
 /// The device that an operator runs on where `device` is asked for. A GPU that is insisted on may be absent
 /// (require_gpu). Throws InputError where the operator has no version for the device.
 operators::Device choose_device(std::string_view device, const OperatorChoice& op);
+
+/// Reason to leave a problem of so many unknowns and loads to a processor of so many threads where a GPU may be there
+/// too (`device: auto`), one sentence; empty where there is none. With multigrid 16 threads end before a GPU has begun
+/// up to 400,000 unknowns; CG with a diagonal preconditioner makes hundreds of iterations.
+std::string why_on_host(const SolverChoice& solver, std::int64_t unknowns, std::int64_t loads, int threads);
 
 }  // namespace femcg::solver

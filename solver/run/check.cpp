@@ -35,7 +35,7 @@ std::string expected_files(const OutputChoice& output, const SolutionLabel& labe
 /// What memory a run needs, and what operators are expected to take, as comments.
 template <std::floating_point T>
 std::string estimates(const SolverChoice& solver, const Problem& problem, operators::Device device,
-                      std::optional<OperatorEstimates> expected_there, const RunContext& context) {
+                      const RunContext& context) {
   OperatorChoice op = solver.op;
   const bool known = device == operators::Device::host || has_gpu();  // a GPU that is insisted on may be elsewhere
   if (!known && is_automatic(op)) return "# operator auto: decided where the GPU is\n";
@@ -46,8 +46,7 @@ std::string estimates(const SolverChoice& solver, const Problem& problem, operat
   std::string expected;
   if (known) {
     const OperatorEstimates all =
-        expected_there ? std::move(*expected_there)
-                       : expect<T>(solver, problem, device, maker.rows(), expected_iterations(problem, solver));
+        expect<T>(solver, problem, device, maker.rows(), expected_iterations(problem, solver));
     constexpr std::size_t most = 3;
     expected = fmt::format("# What the first {} of {} operators are expected to take (femcg predict shows all):\n",
                            std::min(most, all.predictions.size()), all.predictions.size()) +
@@ -88,22 +87,22 @@ std::string check(const Case& resolved, const Console& console) {
   if (resolved.problem.exact) interpolate(FieldOnRegions(*resolved.problem.exact, "exact", mesh, std::nullopt), space);
   const std::string files = expected_files(resolved.output, resolved.solution, problem);
   progress.step("estimating the memory");
-  DeviceDecision on_device;
-  if (device == operators::Device::cuda && has_gpu()) on_device = decide_device(solver, problem);
-  if (!on_device.why_on_host.empty()) device = operators::Device::host;
+  std::string why_device;
+  if (device == operators::Device::cuda && has_gpu())
+    why_device = why_on_host(solver, problem.form().unknowns, std::ssize(problem.loads()), this_machine().threads);
+  if (!why_device.empty()) device = operators::Device::host;
   std::string why_preconditioner;
   solver = with_preconditioner(solver, size_of(problem).unknowns, problem, device, 1, why_preconditioner);
   const StopRequested goes_on = [] { return false; };
   const RunContext context{operators::Communicator::alone(), progress, goes_on};
   const std::string expected = solver.precision == Precision::double_
-                                   ? estimates<double>(solver, problem, device, std::move(on_device.expected), context)
-                                   : estimates<float>(solver, problem, device, std::move(on_device.expected), context);
+                                   ? estimates<double>(solver, problem, device, context)
+                                   : estimates<float>(solver, problem, device, context);
   progress.clear();
   for (const auto* warnings : {&mesh.warnings, &problem.warnings(), &std::as_const(of_probes)})
     for (const std::string& warning : *warnings) print_note(warning);
   if (!why_preconditioner.empty()) why_preconditioner = "# preconditioner auto: " + why_preconditioner + "\n";
-  return expected + why_preconditioner + files +
-         (on_device.why_on_host.empty() ? "" : "# device auto: " + on_device.why_on_host + "\n");
+  return expected + why_preconditioner + files + (why_device.empty() ? "" : "# device auto: " + why_device + "\n");
 }
 
 }  // namespace femcg::solver

@@ -25,9 +25,9 @@ operators::Device start_device(const SolverChoice& solver) {
 
 DeviceStart::DeviceStart(const SolverChoice& solver, const DistributionChoice& distribution,
                          const operators::Communicator& processes)
-    : solver_(solver) {
+    : solver_(solver), may_be_gpu_(processes.size() == 1 && solver.device != "cpu" && may_have_gpu()) {
+  if (may_be_gpu_) return;
   const bool alone = processes.size() == 1;
-  if (alone && solver.device != "cpu" && may_have_gpu()) return;
   std::promise<operators::Device> decided;
   decided.set_value(alone ? start_device(solver) : choose_shared_device(solver, distribution, processes, why_on_host_));
   started_ = decided.get_future();

@@ -23,12 +23,15 @@ class DeviceStart {
   /// Throws InputError where the operator has no version for the device, and MachineError where a GPU that is asked for
   /// is not there.
   operators::Device device();
+  /// False where it is known without a GPU's driver that none is used.
+  bool may_be_gpu() const { return may_be_gpu_; }
   /// Why there are GPUs that several processes do not use; else empty.
   const std::string& why_on_host() const { return why_on_host_; }
 
  private:
   const SolverChoice& solver_;
   std::future<operators::Device> started_;
+  bool may_be_gpu_;
   std::string why_on_host_;
 };
 

@@ -28,30 +28,27 @@ using operators::Device;
 
 namespace {
 
-/// The device of the run, in the record. One process leaves a problem to the processor that is too small to gain from
-/// the GPU; returned is what operators are expected to take, where that was asked for it.
-std::optional<OperatorEstimates> settle_device(const SolverChoice& solver, DeviceStart& start, CachedParts& kept,
-                                               const RunContext& context, Record& record) {
-  if (solver.device != "cpu" && operators::built_with_cuda()) context.progress.step("starting devices");
-  record.device = start.device();
-  record.why_device = start.why_on_host();
-  std::optional<OperatorEstimates> expected;
+/// The device of the run, in the record.
+void settle_device(const SolverChoice& solver, DeviceStart& start, CachedParts& kept, const RunContext& context,
+                   Record& record) {
+  const Problem& problem = kept.discrete->problem;
   if (kept.made) {
     record.device = kept.device;
     record.why_device = kept.why_device;
-  } else if (record.device == Device::cuda && context.alone()) {
-    context.progress.step("choosing the device");
-    DeviceDecision decision =
-        timed(record.seconds.prediction, [&] { return decide_device(solver, kept.discrete->problem); });
-    record.why_device = std::move(decision.why_on_host);
-    if (!record.why_device.empty()) record.device = Device::host;
-    expected = std::move(decision.expected);
+  } else {
+    if (start.may_be_gpu())
+      record.why_device =
+          why_on_host(solver, problem.form().unknowns, std::ssize(problem.loads()), record.machine.threads);
+    if (record.why_device.empty()) {
+      if (solver.device != "cpu" && operators::built_with_cuda()) context.progress.step("starting devices");
+      record.device = start.device();
+      record.why_device = start.why_on_host();
+    }
   }
   if (kept.device != record.device) kept.copy_bandwidth = 0;
   kept.device = record.device;
   kept.why_device = record.why_device;
   record.machine.device = device_name(record.device);
-  return expected;
 }
 
 /// The bandwidths that products are held against: of copies, by all processes at the same time, and of the host's link
@@ -153,7 +150,7 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
     }
   }
 
-  std::optional<OperatorEstimates> expected = settle_device(resolved.solver, device, kept, context, record);
+  settle_device(resolved.solver, device, kept, context, record);
   record.problem = size_of(problem);
   record.warnings = part.mesh.warnings;
   for (const auto* warnings : {&problem.warnings(), &std::as_const(of_probes)})
@@ -164,8 +161,7 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   const SolverChoice solver = with_preconditioner(resolved.solver, record.problem.unknowns, problem, record.device,
                                                   context.processes.size(), record.why_preconditioner);
   record.preconditioner = solver.preconditioner;
-  Solved solved =
-      solve({solver, resolved.mesh, resolved.distribution, initial, std::move(expected)}, kept, context, record);
+  Solved solved = solve({solver, resolved.mesh, resolved.distribution, initial}, kept, context, record);
 
   // Quantities, fields, bandwidths, files.
   progress.step("measuring the solution");

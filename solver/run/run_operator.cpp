@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -113,44 +112,6 @@ OperatorDecision decide_for(const SolverChoice& solver, const Problem& problem, 
 
 namespace {
 
-template <std::floating_point T>
-DeviceDecision decide_device_in(const SolverChoice& solver, const Problem& problem) {
-  std::optional<MatrixRows<T>> rows;
-  const double iterations = expected_iterations(problem, solver);
-  const auto estimates = [&](Device device) {
-    if (is_automatic(solver.op)) return expect<T>(solver, problem, device, rows, iterations);
-    OperatorEstimates expected{rates_of(device), {}};
-    if (expected.rates.known())
-      expected.predictions = predict<T>(prediction_input_of(solver, problem, device, iterations), {solver.op},
-                                        BandwidthModel(expected.rates), expected.rates, rows);
-    return expected;
-  };
-  const auto least = [](const OperatorEstimates& expected) {
-    double seconds = std::numeric_limits<double>::infinity();
-    for (const Prediction& each : expected.predictions)
-      if (each.possible()) seconds = std::min(seconds, each.seconds());
-    return seconds;
-  };
-  OperatorEstimates host = estimates(Device::host), gpu = estimates(Device::cuda);
-  DeviceDecision decision;
-  if (std::isfinite(least(host))) decision.why_on_host = why_on_host(least(host), least(gpu), gpu_start_up);
-  if (is_automatic(solver.op)) decision.expected = std::move(decision.why_on_host.empty() ? gpu : host);
-  return decision;
-}
-
-}  // namespace
-
-DeviceDecision decide_device(const SolverChoice& solver, const Problem& problem) {
-  constexpr std::int32_t most_unknowns = 1 << 19;  // more keep a processor busy for longer than a GPU takes to start
-  if (solver.device != "auto" || solver.loop == CgLoop::persistent || problem.form().unknowns > most_unknowns)
-    return {};
-  if (!is_automatic(solver.op) && !operators::find_operator(solver.op.name)->host()) return {};
-  return solver.precision == Precision::double_ ? decide_device_in<double>(solver, problem)
-                                                : decide_device_in<float>(solver, problem);
-}
-
-namespace {
-
 /// The operators that a run is to make.
 struct Candidates {
   OperatorChoice op;
@@ -168,16 +129,15 @@ OperatorChoice choice_from(const nlohmann::json& json, const Place& place) {
 /// Collective.
 template <std::floating_point T>
 Candidates candidates_of(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
-                         std::optional<OperatorEstimates> known, const RunContext& context, Record& record) {
+                         const RunContext& context, Record& record) {
   context.progress.step("predicting what operators take");
-  const double iterations = timed(record.seconds.prediction,
-                                  [&] { return known ? 0 : expected_iterations(problem, solver, context.processes); });
+  const double iterations =
+      timed(record.seconds.prediction, [&] { return expected_iterations(problem, solver, context.processes); });
   std::string text;
   do_on_all(context.processes, [&] {
     if (!context.processes.is_first()) return;
-    const OperatorEstimates expected = timed(record.seconds.prediction, [&] {
-      return known ? std::move(*known) : expect<T>(solver, problem, record.device, maker.rows(), iterations);
-    });
+    const OperatorEstimates expected = timed(
+        record.seconds.prediction, [&] { return expect<T>(solver, problem, record.device, maker.rows(), iterations); });
     record.machine.copy_bandwidth = expected.rates.copy_bandwidth;
     record.warnings.insert(record.warnings.end(), expected.rates.warnings.begin(), expected.rates.warnings.end());
     const OperatorDecision decision = decide_for(solver, problem, record.device, expected);
@@ -258,9 +218,8 @@ MadeOperators<T> make_by_rule(const SolverChoice& solver, const Problem& problem
 /// The operator that is expected to be there first, and its runner-up where both fit into memory.
 template <std::floating_point T>
 MadeOperators<T> make_as_predicted(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
-                                   std::optional<OperatorEstimates> expected, const RunContext& context,
-                                   Record& record) {
-  Candidates candidates = candidates_of(solver, problem, maker, std::move(expected), context, record);
+                                   const RunContext& context, Record& record) {
+  Candidates candidates = candidates_of(solver, problem, maker, context, record);
   record.why = candidates.why;
   if (candidates.runner_up && !maker.both_fit(maker.need_of(candidates.op), maker.need_of(*candidates.runner_up))) {
     candidates.runner_up.reset();
@@ -281,11 +240,11 @@ bool loses(const OperatorChoice& op, const operators::Operator<T>* a, double tol
 
 template <std::floating_point T>
 MadeOperators<T> make_operators(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
-                                std::optional<OperatorEstimates> expected, const RunContext& context, Record& record) {
+                                const RunContext& context, Record& record) {
   if (!is_automatic(solver.op))
     return make_candidates(solver, problem, {solver.op, std::nullopt, "", ""}, maker, context, record);
   MadeOperators<T> made = make_by_rule(solver, problem, maker, context, record);
-  if (made.op.name.empty()) made = make_as_predicted(solver, problem, maker, std::move(expected), context, record);
+  if (made.op.name.empty()) made = make_as_predicted(solver, problem, maker, context, record);
   constexpr std::string_view why =
       "since operators that multiply cell by cell add up numbers of this problem that single precision cannot tell "
       "from 0; take double, or scale the units of equation and boundary";
@@ -307,8 +266,8 @@ template OperatorEstimates expect(const SolverChoice&, const Problem&, Device, s
 template OperatorEstimates expect(const SolverChoice&, const Problem&, Device, std::optional<MatrixRows<float>>&,
                                   double);
 template MadeOperators<double> make_operators(const SolverChoice&, const Problem&, OperatorMaker<double>&,
-                                              std::optional<OperatorEstimates>, const RunContext&, Record&);
+                                              const RunContext&, Record&);
 template MadeOperators<float> make_operators(const SolverChoice&, const Problem&, OperatorMaker<float>&,
-                                             std::optional<OperatorEstimates>, const RunContext&, Record&);
+                                             const RunContext&, Record&);
 
 }  // namespace femcg::solver

@@ -46,15 +46,6 @@ OperatorEstimates expect(const SolverChoice& solver, const Problem& problem, ope
 OperatorDecision decide_for(const SolverChoice& solver, const Problem& problem, operators::Device device,
                             const OperatorEstimates& expected);
 
-/// Whether a case that may run on either device is left to the processor although there is a GPU (`device: auto`). Only
-/// asked for problems that are small enough for that to be in question.
-struct DeviceDecision {
-  std::string why_on_host;  ///< empty where it is not
-  std::optional<OperatorEstimates>
-      expected;  ///< of all operators of the device that was decided on, where they were asked
-};
-DeviceDecision decide_device(const SolverChoice& solver, const Problem& problem);
-
 /// The operator, and beside it a runner-up where timed products are to decide.
 template <std::floating_point T>
 struct MadeOperators {
@@ -67,9 +58,9 @@ struct MadeOperators {
 
 /// Makes them on the record's device, with cached tuning, and frees what they were made from, but a matrix that tuning
 /// may need. The record gets memory, times and, for auto, why. Throws operators::OutOfMemory before anything large is
-/// allocated where the operator would not fit. `expected`: where that of the record's device is known already.
+/// allocated where the operator would not fit.
 template <std::floating_point T>
 MadeOperators<T> make_operators(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
-                                std::optional<OperatorEstimates> expected, const RunContext& context, Record& record);
+                                const RunContext& context, Record& record);
 
 }  // namespace femcg::solver

@@ -180,7 +180,7 @@ class Solve {
     {
       OperatorMaker<T> maker(problem_, discrete_.share_or_null(), solver_, distribution, cores_to_spare, context_,
                              record_);
-      to.made = make_operators(solver_, problem_, maker, std::move(input_.expected), context_, record_);
+      to.made = make_operators(solver_, problem_, maker, context_, record_);
       set_diagonal(*to.made.a);
       begun = begin_with_trials(solver_, problem_, preconditioner_input(nullptr), *system_, maker, to.made, context_,
                                 record_);

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <future>
-#include <optional>
 #include <vector>
 
 #include "solver/case/case.hpp"
@@ -28,7 +27,6 @@ struct SolveInput {
   const MeshChoice& mesh;  ///< and how it is divided
   const DistributionChoice& distribution;
   const InitialUnknowns& initial;
-  std::optional<OperatorEstimates> expected;  ///< where what operators take on this device is known already
 };
 
 /// Makes operator and preconditioner, or takes those of an earlier run (CachedParts::made); solves all loads by CG;

@@ -400,8 +400,7 @@ TEST_CASE("what is called converged is right to ten times the tolerance") {
         record.problem.unknowns = kept.discrete->problem.form().unknowns;
         solver::Solved solved;
         try {
-          solved =
-              solver::solve({resolved.solver, resolved.mesh, resolved.distribution, {}, {}}, kept, context, record);
+          solved = solver::solve({resolved.solver, resolved.mesh, resolved.distribution, {}}, kept, context, record);
         } catch (const solver::InputError& error) {  // single precision does not hold the matrix
           CHECK_MESSAGE(way.precision != Precision::double_, error.what());
           continue;

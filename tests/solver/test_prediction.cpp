@@ -13,6 +13,7 @@
 #include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/prediction/models/input_bytes.hpp"
 #include "solver/prediction/prediction.hpp"
+#include "solver/problem/choose_device.hpp"
 #include "tests/forms.hpp"
 
 using namespace femcg;
@@ -333,8 +334,19 @@ TEST_CASE("regret is the time that auto's choice loses against the best that was
 }
 
 TEST_CASE("what is too small for a GPU stays on the processor, and a sentence says so") {
-  CHECK(why_on_host(1.0, 0.1, 0.25).empty());
-  CHECK(why_on_host(0.3, 0.1, 0.25).find("too small to gain from the GPU") != std::string::npos);
+  SolverChoice solver;
+  CHECK(why_on_host(solver, 100'000, 1, 16).find("too small to gain from a GPU") != std::string::npos);
+  CHECK(why_on_host(solver, 100'000, 1, 2).empty());
+  CHECK(why_on_host(solver, 100'000, 8, 16).empty());
+  SolverChoice asked = solver;
+  asked.device = "cuda";
+  CHECK(why_on_host(asked, 1, 1, 16).empty());
+  SolverChoice slow = solver;
+  slow.preconditioner.name = "jacobi";
+  CHECK(why_on_host(slow, 100'000, 1, 16).empty());
+  SolverChoice only_on_gpu = solver;
+  only_on_gpu.op.name = "cusparse-csr";
+  if (operators::find_operator("cusparse-csr") != nullptr) CHECK(why_on_host(only_on_gpu, 1, 1, 16).empty());
 }
 
 TEST_CASE("the rule for iterations is that of CG on the unit square, within 40%") {
