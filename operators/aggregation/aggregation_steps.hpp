@@ -49,7 +49,7 @@ RectangularMatrix strong_connections_on(const On& on, const RectangularMatrix& a
   return on.rows(a.rows, a.rows, StrongRow{MatrixPointers(a), least.data(), threshold});
 }
 
-/// What is known of an unknown: whether it is a member of the independent set.
+/// Membership of an unknown in the independent set, as far as it is decided.
 enum class Membership : std::uint64_t { out, undecided, in };
 
 /// Membership, hash and number of an unknown, in the order by which the set is chosen; 2, 30 and 32 bits.

@@ -103,6 +103,7 @@ __global__ void __launch_bounds__(128)
 
 }  // namespace cuda
 
+/// Loops over rows on a GPU.
 class OnGpu {
  public:
   static constexpr Device device = Device::cuda;
@@ -129,7 +130,7 @@ class OnGpu {
   }
 
   /// The places of numbers by their value, those of one value in their order: the places of number i are places[k],
-  /// offsets[i] <= k < offsets[i + 1], for 0 <= i < `groups`.
+  /// offsets[i] <= k < offsets[i + 1], for 0 <= i < `groups`. Numbers below 0 are in no group.
   struct Groups {
     Vector<std::int64_t> offsets, places;
   };

@@ -12,14 +12,14 @@
 
 namespace femcg::operators {
 
-/// A row that is being made: its entries, found by their columns in a table.
+/// A row that is being made: its entries, found by their columns in a table once they are added to.
 class HostRow {
  public:
-  explicit HostRow(std::int32_t columns) : place_(static_cast<std::size_t>(columns), -1) {}
+  explicit HostRow(std::int32_t columns) : columns_(columns) {}
 
   /// An entry behind all others.
   void append(std::int32_t j, double value) {
-    place_[j] = static_cast<std::int32_t>(entries_.size());
+    if (!place_.empty()) place_[j] = static_cast<std::int32_t>(entries_.size());
     entries_.emplace_back(j, value);
   }
   void add(std::int32_t j, double value) { at(j) += value; }
@@ -34,7 +34,7 @@ class HostRow {
     for (const auto& [j, number] : entries_) {
       column.push_back(j);
       value.push_back(number);
-      place_[j] = -1;
+      if (!place_.empty()) place_[j] = -1;
     }
     const std::int64_t size = std::ssize(entries_);
     entries_.clear();
@@ -43,10 +43,15 @@ class HostRow {
 
  private:
   double& at(std::int32_t j) {
+    if (place_.empty()) {
+      place_.assign(static_cast<std::size_t>(columns_), -1);
+      for (std::size_t k = 0; k < entries_.size(); ++k) place_[entries_[k].first] = static_cast<std::int32_t>(k);
+    }
     if (place_[j] < 0) append(j, 0);
     return entries_[place_[j]].second;
   }
 
+  std::int32_t columns_;
   std::vector<std::int32_t> place_;  ///< of a column among the entries, -1 where there is none
   std::vector<std::pair<std::int32_t, double>> entries_;
 };

@@ -153,7 +153,7 @@ std::int64_t least_for_multigrid_on_gpu(const operators::BilinearForm* form) {
   const mesh::FunctionSpace& space = *form->space;
   const bool is_box = space.mesh().box && mesh::is_tensor(space.mesh().shape);
   if (space.mesh().dimension() == 2) return 2'000'000;
-  return is_box ? 4'000'000 : space.degree() <= 2 ? 1'400'000 : 700'000;
+  return is_box ? 4'000'000 : space.degree() == 1 ? 1'400'000 : space.degree() == 2 ? 400'000 : 300'000;
 }
 /// The unknowns of a load from which on making levels pays, the same on all processes. On the host block CG solves
 /// several loads in little more time than one.

@@ -535,7 +535,7 @@ TEST_CASE("a matrix without a mesh has levels of aggregates alone") {
 TEST_CASE("auto takes multigrid for fewer unknowns where a GPU has several loads to solve") {
   const tests::SmallForm small = tests::make_form(CellShape::tetrahedron, 2, {2, 2, 2});
   const auto taken = [&](std::int64_t loads, Device device) {
-    return std::string(decide_preconditioner(500'000, loads, &small.form, device, 1, "").name);
+    return std::string(decide_preconditioner(300'000, loads, &small.form, device, 1, "").name);
   };
   CHECK(taken(1, Device::cuda) == "jacobi");
   CHECK(taken(8, Device::cuda) == "multigrid");
