@@ -66,7 +66,7 @@ class Staging {
   Event free_[2];
 };
 
-/// Whether the GPU copies from there by itself.
+/// True for page-locked memory, from which the GPU copies by itself.
 bool is_page_locked(const void* memory) {
   cudaPointerAttributes attributes{};
   check(cudaPointerGetAttributes(&attributes, memory), "asking where memory is");

@@ -1,4 +1,4 @@
-// What the CUDA runtime says of the GPUs of this machine.
+// GPUs of this machine, by the CUDA runtime.
 
 #include <dlfcn.h>
 

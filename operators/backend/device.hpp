@@ -7,7 +7,7 @@
 
 namespace femcg::operators {
 
-/// Where a vector lives and an operator runs.
+/// The device of a vector or an operator.
 enum class Device { host, cuda };
 
 struct DeviceProperties {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What every .cu of femcg stands on: checked calls, the stream that all work is given to, launches.
+// Checked calls, the stream of all work, and kernel launches, for every .cu of femcg.
 
 #include <cuda_runtime.h>
 
@@ -94,8 +94,8 @@ void launch_cooperative(void (*kernel)(Parameters...), std::int64_t blocks, int 
   launch_with(cooperative, kernel, blocks, threads, shared_bytes, std::forward<Arguments>(arguments)...);
 }
 
-/// Whether await_previous() waits in that version of a kernel that the GPU loads: one compiled for compute
-/// capability 9.0 or newer.
+/// True if await_previous() waits in the version of a kernel that the GPU loads: one compiled for compute capability
+/// 9.0 or newer.
 bool waits_for_previous(const void* kernel);
 
 /// Launches a kernel whose blocks come onto the GPU as the blocks of the kernel before go, or sooner if that one has

@@ -41,7 +41,7 @@ __global__ void __launch_bounds__(block_threads)
 
 template <std::floating_point T>
 struct CudaRows {
-  /// Of a matrix on the GPU.
+  /// Takes a matrix that is on the GPU.
   explicit CudaRows(RectangularMatrix of)
       : count(of.rows), offsets(std::move(of.row_offsets)), columns(std::move(of.column)) {
     if constexpr (std::is_same_v<T, double>) {

@@ -65,7 +65,7 @@ class BatchScalars {
       operators::copy_bytes(of(iterations_ + i).rz.data(), numbers_.device(), of(i).rz.data(), numbers_.device(),
                             together * bytes_of_iteration());
   }
-  /// What a copy of all numbers says of iteration i of the batch, in one column.
+  /// Reads the sums of iteration i of the batch, in one column, from a copy of all.
   IterationNumbers read(std::span<const double> copy, std::int64_t i, int column = 0) const {
     enum { rz, rr, energy };
     const auto at = [&](std::int64_t iteration, int kind) {

@@ -85,7 +85,7 @@ class BatchedLoop final : public SeveralSystems<T> {
         set_running();
         continue;
       }
-      // What is in flight is of these columns too.
+      // Batches in flight have these columns too.
       while (!recurrences_->queue.is_empty() && this->running_count() > 0) examine();
       operators::synchronize(this->a().device());
       recurrences_->queue.drop();

@@ -16,7 +16,7 @@ namespace femcg::solver {
 /// does not meet the tolerance when its residual is recomputed restarts, with the others of which that is true, when
 /// all have ended.
 ///
-/// Of each result `seconds` is the system's share: the time of an iteration is divided among those that run.
+/// The `seconds` of a result are the system's part: the time of an iteration is divided among the running systems.
 template <std::floating_point T>
 std::vector<CgResult> batched_conjugate_gradients(const operators::Operator<T>& a,
                                                   std::span<const operators::Vector<T>> b,

@@ -31,7 +31,7 @@ SmallMatrix from_eigen(const Matrix& from) {
   return to;
 }
 
-/// What the inner products h = V'V of some vectors say of them.
+/// Rank and an orthonormal basis of some vectors V, from their inner products h = V'V.
 struct Basis {
   int rank = 0;
   Matrix from_vectors;  ///< V times this has `rank` orthonormal columns, and then columns of 0
@@ -78,8 +78,8 @@ std::optional<Basis> orthonormal_basis(const Matrix& h, double dependent, double
   return basis;
 }
 
-/// Of products in double precision, whatever precision the vectors have: little enough that nothing of size is taken
-/// for dependent, enough that what is orthonormal is so to some digits.
+/// Least part of a vector that counts as independent; inner products are in double precision. It is small enough that
+/// no vector of size is dropped, and large enough that the basis is orthonormal to some digits.
 constexpr double dependent_part = 1e-13;
 
 /// The passes that the operator brings with it, else femcg's own.
@@ -114,7 +114,7 @@ class BlockLoop final : public SeveralSystems<T> {
       this->at(column).energy.error().restart(std::numeric_limits<double>::quiet_NaN());
     }
     const Matrix none = Matrix::Zero(stride, stride);
-    // What a difference of numbers of size 1 has of rounding, squared.
+    // Squared rounding of a difference of numbers of size 1.
     const double nothing = std::pow(64.0 * std::numeric_limits<T>::epsilon(), 2);
     sigma_ = Matrix::Identity(stride, stride);
     this->start_clock();

@@ -70,7 +70,7 @@ constexpr operators::PersistentFor persistent_for(CgLoop loop) {
   return loop == CgLoop::persistent ? operators::PersistentFor::possible : operators::PersistentFor::faster;
 }
 
-/// Of CG in mixed precision: |r| at a reliable update over that at the one before.
+/// CG in mixed precision updates reliably once |r| has fallen by this factor since the update before.
 constexpr double update_factor = 0.1;
 
 /// When the iteration ends: as converged once |r| <= tolerance |b|, or after so many iterations.
@@ -138,7 +138,7 @@ struct Observation {
   const double* aside = nullptr;  ///< seconds of the operator's other work so far, which the clock leaves out
 };
 
-/// Where the iteration begins, x = 0 by default, and where its state goes. A resumed run continues x, the numbers of
+/// The start of the iteration, x = 0 by default, and its state at the end. A resumed run continues x, the numbers of
 /// iterations, times and history of the run before, perhaps with another operator: where both are classic and M is
 /// diagonal, the recurrence itself, on the host to the bit; else it restarts from the true residual.
 template <std::floating_point T>
@@ -179,8 +179,8 @@ struct SystemsCgOptions : StoppingRule, Batching {
 /// Preconditioned conjugate gradients for A x = b from x = 0, from an x that is given, or from where an earlier loop
 /// came to, whose x then goes in. b and x are in the natural order of the unknowns.
 ///
-/// Where M is the identity or diagonal, the passes over vectors make M^-1 r by themselves; else it is one more vector,
-/// and the recurrence the classic one with launched passes.
+/// With M the identity or diagonal, the vector kernels compute M^-1 r; else it is one more vector, and the recurrence
+/// the classic one with launched kernels.
 ///
 /// Ends as converged only where the residual recomputed meets the tolerance, and the energies do (EnergyCheck); where
 /// it does not, the recurrence restarts from it (van der Vorst & Ye 2000), and where two restarts running do not halve

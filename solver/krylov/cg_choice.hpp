@@ -11,15 +11,15 @@ namespace femcg::solver {
 /// the residuals of all span.
 enum class CgMethod { automatic, classic, single_reduction, pipelined, batched, block };
 std::string_view name(CgMethod method);
-/// Whether it takes several right-hand sides at once.
+/// True if the method takes several right-hand sides at once.
 inline bool takes_several(CgMethod method) { return method == CgMethod::batched || method == CgMethod::block; }
 
-/// Whether its iteration has one sum, which needs a diagonal preconditioner.
+/// True if an iteration has one global sum, which needs a diagonal preconditioner.
 inline bool has_one_sum(CgMethod method) {
   return method == CgMethod::single_reduction || method == CgMethod::pipelined;
 }
 
-/// Whether its loop may be in one persistent kernel.
+/// True if the method may run in one persistent kernel.
 inline bool takes_one_kernel(CgMethod method) {
   return method == CgMethod::automatic || method == CgMethod::single_reduction;
 }
@@ -28,7 +28,7 @@ inline bool takes_one_kernel(CgMethod method) {
 /// operators and sizes that have it); or passes inside the product (CPU, classic, for the operators that have it).
 enum class CgLoop { automatic, launched, persistent, fused };
 std::string_view name(CgLoop loop);
-/// Whether it takes one right-hand side.
+/// True if the loop takes one right-hand side only.
 inline bool is_for_one_system(CgLoop loop) { return loop == CgLoop::persistent || loop == CgLoop::fused; }
 /// Why CG needs a diagonal preconditioner, or none; empty where it takes any.
 inline std::string_view why_diagonal(CgMethod method, CgLoop loop) {
@@ -36,7 +36,7 @@ inline std::string_view why_diagonal(CgMethod method, CgLoop loop) {
          : is_for_one_system(loop) ? "solver.loop needs a diagonal one"
                                    : "";
 }
-/// Whether it may be in one persistent kernel.
+/// True if the loop may be one persistent kernel.
 inline bool may_be_persistent(CgLoop loop) { return loop == CgLoop::automatic || loop == CgLoop::persistent; }
 
 }  // namespace femcg::solver

@@ -203,7 +203,7 @@ class CgRun {
                           [&](const auto& of_solution) { return measured_so_far(of_solution); }) &&
            newest_residual() <= energy_.residual();
   }
-  /// Whether p'Ap <= 0 may be rounding: what the pipelined recurrence adds up may have lost it, if it has not just
+  /// True if p'Ap <= 0 may be rounding: the sums of the pipelined recurrence may have lost it, unless it has just
   /// begun; or nothing but rounding is left.
   bool may_have_lost_energy() {
     return (plan_.method == CgMethod::pipelined || energy_.exhausts(result_.relative_residual)) &&
@@ -218,9 +218,9 @@ class CgRun {
   /// Compares the true residual with the tolerance, and restarts from it where it does not meet it. Whether the loop
   /// goes on.
   bool check() { return refine(true); }
-  /// Whether a reliable update is due, once no batch is in flight.
+  /// True if a reliable update is due, once no batch is in flight.
   bool update_is_due() const { return update_due_ && sent_ < options_.max_iterations; }
-  /// A reliable update. Whether the loop goes on: two in a row that gain nothing are rounding.
+  /// Makes a reliable update; true if the loop goes on. Two in a row that gain nothing are rounding.
   bool update() { return refine(false); }
 
  private:
@@ -323,8 +323,8 @@ class CgRun {
     operators::synchronize(a_.device());
     energy_.error().go_on(scalars_.last().rz.value());
   }
-  /// Whether nothing is gained any more. Where reliable updates kept the direction, which carries the rounding of all
-  /// before it, restarts without it may still gain.
+  /// True if nothing is gained any more. After reliable updates that kept the direction, which carries the rounding of
+  /// all before it, restarts without it may still gain.
   bool stagnates() {
     if (!restarts_.stagnate(result_.true_relative_residual)) return false;
     if (reliable_update_ == 0) return true;
@@ -366,7 +366,7 @@ class CgRun {
                           operators::Device::host, scalars_.bytes_of_iteration());
     return true;
   }
-  /// Whether another run can take up the recurrence where this one ends.
+  /// True if another run can resume the recurrence at the end of this one.
   bool hands_over() const {
     return plan_.method == CgMethod::classic && plan_.loop != CgLoop::persistent && m_.applied == nullptr;
   }

@@ -39,7 +39,7 @@ class SingleReductionCg final : public Recurrence<T> {
     if (delays_) multiply(first);
     operators::clear(v_.p);
   }
-  /// Where sums are delayed, the product of the next iteration comes at the end, with which they are made.
+  /// With delayed sums, the product of the next iteration comes at the end, and the sums are made with it.
   void iterate(std::int64_t iterations, BatchScalars<Scalars>& scalars) override {
     if (persistent_ != nullptr)
       return persistent_->iterate(iterations, v_, this->m_.diagonal, this->x_, this->r_, scalars.numbers());
@@ -94,7 +94,7 @@ class PipelinedCg final : public Recurrence<T> {
     }
     kernels_.complete_sums(scalars.of(iterations));
   }
-  /// What is otherwise known by addition, whose rounding grows: w = A M^-1 r, s = A p, z = A M^-1 s, three products
+  /// Recomputes w = A M^-1 r, s = A p, z = A M^-1 s by three products, since the rounding of their recurrences grows
   /// (after Cools et al. 2018, who replace r too).
   void refresh(Scalars& last) override {
     this->a_.apply(solved(this->r_), v_.w, &last.uw);

@@ -12,7 +12,7 @@
 
 namespace femcg::solver {
 
-/// What one application moves.
+/// Cost of one application.
 struct PreconditionerCost {
   std::int64_t products = 0;   ///< with the operator
   std::int64_t words = 0;      ///< read and written per unknown beside them
@@ -52,11 +52,11 @@ class Preconditioner {
   /// written.
   virtual bool approximate(const operators::Vector<T>& b, operators::Vector<T>& x) const;
 
-  /// Whether M = I.
+  /// True if M = I.
   virtual bool is_identity() const { return false; }
   /// M^-1 where M is diagonal, else null.
   virtual const operators::InverseDiagonal* inverse_diagonal() const { return nullptr; }
-  /// Whether the passes of CG make M^-1 r by themselves (operators::VectorKernels), instead of apply().
+  /// True if CG's vector kernels compute M^-1 r (operators::VectorKernels), instead of apply().
   bool is_fused() const { return is_identity() || inverse_diagonal() != nullptr; }
   /// True if M^-1 is A^-1 but for rounding: r'M^-1 r is then the energy of the error, |x - A^-1 b|_A^2.
   virtual bool is_inverse() const { return false; }
@@ -65,9 +65,9 @@ class Preconditioner {
   virtual bool takes_few_iterations() const { return false; }
   /// True if the host waits for the device, or for other processes, within apply().
   virtual bool waits() const { return false; }
-  /// Of apply().
+  /// Cost of apply().
   virtual PreconditionerCost cost() const = 0;
-  /// What was chosen where options left it open, and what was found out.
+  /// Resolved values of options left on auto, and measured properties, by name.
   virtual std::map<std::string, std::string> chosen() const { return {}; }
   /// The finest level first; empty where there are none.
   virtual std::vector<LevelSummary> levels() const { return {}; }

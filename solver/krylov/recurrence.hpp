@@ -72,7 +72,7 @@ class Recurrence {
   virtual void iterate(std::int64_t iterations, BatchScalars<Scalars>& scalars) = 0;
   /// Recomputes between two batches what is otherwise known by addition only.
   virtual void refresh(Scalars&) {}
-  /// Whether x moves in every second iteration only.
+  /// True if x is updated in every second iteration only.
   virtual bool defers_x() const { return false; }
 
   V& x() { return flushed(x_); }
@@ -124,7 +124,7 @@ class ClassicCg : public Recurrence<T, Vectors> {
   using typename Recurrence<T, Vectors>::V;
   using typename Recurrence<T, Vectors>::Scalars;
 
-  /// Of `count` systems. With `pairs`, two iterations share one pass over x where the kernels can.
+  /// CG for `count` systems. With `pairs`, two iterations share one pass over x where the kernels can.
   ClassicCg(const operators::Operator<T>& a, const Inverse<T>& m, bool pairs, int count = 1);
 
   void start(Scalars& first) override;
@@ -144,7 +144,7 @@ class ClassicCg : public Recurrence<T, Vectors> {
   void step(Scalars& now, Scalars& next);
   void two_steps(Scalars& now, Scalars& next, Scalars& after);
   void move_residual(const V& p, Scalars& now, Scalars& next);
-  /// What the kernels make M^-1 r from.
+  /// The vector that the kernels compute M^-1 r from.
   const V& residual() const { return this->m_.applied != nullptr ? z_ : this->r_; }
 
   const operators::CgKernels<V>& kernels_;

@@ -170,7 +170,7 @@ class RefinedSolution {
     else
       operators::gather_rows(*residual.on_gpu, a_.ordering(), 1, r);
   }
-  /// Whether residuals are computed by other means than the operator's own product.
+  /// True if residuals are computed by other means than the operator's own product.
   bool is_checked() const { return check_.true_residual || is_on_gpu(); }
   /// Copies x to where it was asked for.
   void finish() {

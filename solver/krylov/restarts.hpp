@@ -63,8 +63,8 @@ class LoopClock {
 /// The restarts of CG on one system from its true residuals.
 class Restarts {
  public:
-  /// Whether one more, from a residual of this norm, is in vain: one restart may come at a bad moment, in single
-  /// precision above all; two in a row that do not halve the residual are rounding.
+  /// True if one more restart, from a residual of this norm, is in vain: one restart may come at a bad moment, in
+  /// single precision above all; two in a row that do not halve the residual are rounding.
   bool stagnate(double residual) {
     const bool halved = residual < 0.5 * least_, in_vain = !halved && !last_halved_;
     last_halved_ = halved;

@@ -89,7 +89,7 @@ class SeveralSystems {
   const SystemsCgOptions<T>& options() const { return options_; }
   const operators::VectorOwnership& ownership() const { return ownership_; }
 
-  // Of a round: the columns in which systems are iterated together.
+  // Columns of the systems that are iterated together.
 
   /// These systems, in this order, run from now on.
   void set_members(std::vector<std::size_t> members) {
@@ -173,7 +173,7 @@ class SeveralSystems {
   }
 
  private:
-  /// What can be said of a system before it is iterated.
+  /// Sets the result of a system as it is before the first iteration.
   void begin(std::size_t c) {
     System& system = systems_[c];
     const operators::Vector<T>& b = b_[c];
@@ -243,7 +243,7 @@ class SeveralSystems {
     operators::Vector<T> p(a_.size(), a_.device()), w(a_.size(), a_.device());
     return own_residual(a_, b_[c], total, p, w);
   }
-  /// Whether a system whose recurrence has ended is over: checks the tolerance against the residual recomputed.
+  /// Checks a system whose recurrence has ended: it is done if its recomputed residual meets the tolerance.
   void judge(System& system, std::size_t c) {
     CgResult& result = system.result;
     system.done = !system.at_tolerance || interrupted_;

@@ -17,7 +17,7 @@ const operators::DistributedOperator<T>* distributed(const operators::Operator<T
   return dynamic_cast<const operators::DistributedOperator<T>*>(&a);
 }
 
-/// Whether the user wants an end; the same on all processes, as of the last sum.
+/// True if the user asked to stop; the same on all processes, as of the last sum.
 template <std::floating_point T>
 bool is_asked_to_stop(const operators::Operator<T>& a, const StopRequested& stop) {
   const auto* of_several = distributed(a);

@@ -9,7 +9,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// Whether there is what the driver shows of itself; to ask the driver takes most of the time that it takes to start.
+/// True if the driver's device files are there; asking the driver itself takes most of the time of its start.
 bool may_have_gpu() {
   return operators::built_with_cuda() &&
          (std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg"));  // the latter on Windows

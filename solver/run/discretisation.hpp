@@ -26,8 +26,7 @@ struct DiscreteProblem {
   const operators::FormSubdomain* share_or_null() const { return share ? &*share : nullptr; }
 };
 
-/// What one run leaves for the next one of a study. Each part is made anew where its key, what it is made from as text,
-/// is another.
+/// Parts that a run of a study leaves for the next. A part is made anew if its key, the text of its input, has changed.
 struct CachedParts {
   bool operators = false;  ///< whether operators are kept too
   std::string mesh_key, space_key, problem_key;

@@ -129,7 +129,7 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   const mesh::MeshPart& part = *kept.part;
   const Problem& problem = kept.discrete->problem;
 
-  // What the case names besides: probes, where CG begins, the results folder.
+  // Probes, the start of CG, the results folder.
   if (!resolved.output.probes.empty()) progress.step("locating probes");
   std::vector<std::string> of_probes;
   const Probes probes = locate_probes(resolved.output.probes, part.mesh, problem.shared(), &of_probes);

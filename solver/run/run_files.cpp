@@ -17,7 +17,7 @@ using Solutions = std::vector<std::vector<double>>;
 
 constexpr std::array all_pieces{Pieces::solution, Pieces::boundary};
 
-/// Of one process.
+/// Files of one process.
 class WholeFiles final : public RunFiles {
  public:
   WholeFiles(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, mesh::FileGroup& group)
@@ -53,7 +53,7 @@ class WholeFiles final : public RunFiles {
   SolutionFile file_;
 };
 
-/// Of several processes.
+/// Files of several processes, a piece of each.
 class PieceFiles final : public RunFiles {
  public:
   PieceFiles(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, mesh::FileGroup& group,

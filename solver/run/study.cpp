@@ -31,8 +31,7 @@ std::string common_key(const Case& resolved) {
   return operator_key(resolved) + to_yaml(of);
 }
 
-/// Whether a case can be one load of several: not with loads or a start of its own, an exact solution, or files of its
-/// own.
+/// True if a case can be one load of several: it has no loads, no start, no exact solution and no files of its own.
 bool may_join(const Case& resolved) {
   return resolved.problem.loads.empty() && !resolved.problem.exact && resolved.solver.initial.empty() &&
          !resolved.output.points;
@@ -93,7 +92,7 @@ class Study {
 
   /// The same on all processes.
   bool is_stopped() const { return processes_.sum(stop_() ? 1.0 : 0.0) > 0; }
-  /// Where a point fails on one process alone, the others cannot go on: the study ends.
+  /// Ends the study if a point failed on one process alone, since the others cannot go on.
   void require_failure_of_all() const {
     if (!processes_.all_fail()) throw;
   }
@@ -152,7 +151,7 @@ class Study {
     point.seconds = since(begin);
   }
 
-  /// What a point that failed leaves may be what it had no memory for.
+  /// Frees the operators and the mesh of a point that failed, which may have lacked that memory.
   void give_back() {
     const bool operators = kept_.operators;
     kept_.made.reset();

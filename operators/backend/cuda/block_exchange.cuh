@@ -7,7 +7,7 @@
 // after a number of each block that reads it has come which that block computed from what it had read: it cannot have
 // come before (PTX: no values out of thin air).
 //
-// Where ordinary memory passes too, who publishes and who has looked calls device_fence, between barriers of its block:
+// To pass ordinary memory too, publisher and reader call device_fence, each between barriers of its block:
 // fence, relaxed store, relaxed load that sees it, fence are release and acquire, and causality goes on through the
 // barriers to all threads of both blocks.
 

@@ -33,7 +33,7 @@ __device__ void for_tiles(std::int64_t row_count, const Body& body) {
     body(first + r, r, c, first + r < row_count);
 }
 
-/// What a thread has of a sum A'B over the rows of a block, stride x stride numbers: several of them, or a part of one.
+/// A thread's part of the sum A'B over the rows of a block, [stride][stride]: several entries, or a part of one.
 template <int stride>
 class OuterProducts {
  public:
@@ -73,7 +73,7 @@ class OuterProducts {
     return static_cast<int>(threadIdx.x) % (of_thread > 1 ? block_cg_threads : numbers);
   }
   __device__ static int part() { return of_thread > 1 ? 0 : static_cast<int>(threadIdx.x) / numbers; }
-  /// Of the thread's n-th sum.
+  /// The row of the thread's n-th entry.
   __device__ static int row(int n) { return number() / stride + n * (block_cg_threads / stride); }
 
   double sums_[of_thread] = {};

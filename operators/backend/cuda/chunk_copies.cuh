@@ -54,7 +54,7 @@ class ChunkCopies {
   }
   /// Kernels that are launched from now on find the chunk in its buffer.
   void await(std::int64_t chunk) { wait(stream(), arrived_[chunk % buffers]); }
-  /// Those that were launched so far were the last to read it.
+  /// Marks the kernels launched so far as the last readers of a chunk.
   void release(std::int64_t chunk) { record(released_[chunk % buffers], stream()); }
 
  private:

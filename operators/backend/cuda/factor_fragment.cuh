@@ -21,7 +21,7 @@ struct FactorFragment {
   static constexpr int factors = (stride + 7) / 8, width = factors < 2 ? factors : 2, packs = factors / width;
   static constexpr int numbers = 2 * factors;  ///< of a row of Y that a lane has
 
-  /// What a lane has of eight rows of Y: of row lane / 4.
+  /// A lane's sums of eight rows of Y: those of row lane / 4.
   struct Sums {
     double of[factors][2];
   };
@@ -50,7 +50,7 @@ struct FactorFragment {
   __device__ static constexpr int column(int lane, int n) {
     return (n / (2 * width) * 8 + 2 * (lane % factor_slots)) * width + n % (2 * width);
   }
-  /// Whether the lane's columns are among those of Y.
+  /// True if Y has the lane's columns.
   __device__ static constexpr bool has_columns(int lane) { return column(lane, 0) < stride; }
 
   /// Writes a lane's numbers of a row of Y.

@@ -48,7 +48,7 @@ struct LaneLayout {
   __device__ static constexpr int column(int p, int lane, int j) { return (p * lanes + lane) * width + j; }
 };
 
-/// Where the blocks of a grid leave their parts of N sums for each column.
+/// Partial sums of the blocks of a grid, N for each column.
 struct ColumnParts {
   double* of_block;   ///< blocks x N x stride
   unsigned* arrived;  ///< blocks that are done; zero between launches

@@ -22,7 +22,7 @@ __device__ inline void post(TaggedValue* to, double number, unsigned epoch) {
                "l"(flag | (bits >> 32))
                : "memory");
 }
-/// Whether it is there; `number` is then what was given.
+/// True if the value of that epoch has arrived, in `number`.
 __device__ inline bool poll(const TaggedValue* from, unsigned epoch, double& number) {
   unsigned long long low = 0, high = 0;
   asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(low), "=l"(high) : "l"(from) : "memory");

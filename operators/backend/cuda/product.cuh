@@ -1,6 +1,6 @@
 #pragma once
 
-// What the products of the stored formats share on the GPU: loads, the loop along a row, x'Ax, the launch.
+// Common parts of the products of stored formats on the GPU: loads, the loop along a row, x'Ax, the launch.
 
 #include <algorithm>
 
@@ -83,7 +83,7 @@ class Product {
  public:
   using Kernel = void (*)(Matrix a, const T* x, T* y, double* energy, Parts<1> parts);
 
-  /// Of `threads` a block; the grid has no more blocks than the GPU holds at once.
+  /// Launches `threads` a block, and no more blocks than the GPU holds at once.
   Product(Kernel without_energy, Kernel with_energy, int threads)
       : Product(without_energy, with_energy, threads, resident_blocks(without_energy, threads),
                 resident_blocks(with_energy, threads)) {}

@@ -11,7 +11,7 @@ namespace femcg::operators::cuda {
 /// grids are one group: to wait for a second one too takes 2 to 3 microseconds at the end of a kernel.
 constexpr unsigned blocks_per_group = 4096;
 
-/// Where the blocks of a grid leave their parts of N sums until they are added up.
+/// Partial sums of the blocks of a grid, N of each, before they are added up.
 template <int N>
 struct Parts {
   double* of_block;          ///< blocks x N

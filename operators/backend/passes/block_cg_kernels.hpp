@@ -34,7 +34,7 @@ struct BlockNorms {
   SmallMatrix plain, preconditioned;
 };
 
-/// What a pass over the vectors of block CG makes of them.
+/// Small matrices of one update of block CG's vectors.
 struct BlockStep {
   SmallMatrix correction;  ///< X += S correction
   SmallMatrix normaliser;  ///< W = W normaliser

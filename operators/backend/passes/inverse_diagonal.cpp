@@ -10,7 +10,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Of some rows; others come after them.
+/// The range of the diagonal in some rows; += takes the rows behind them.
 struct DiagonalPart : DiagonalRange {
   DiagonalPart& operator+=(const DiagonalPart& next) {
     if (not_positive < 0) not_positive = next.not_positive;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int block_threads = 256;
 
-/// What threads add to, as atomics take it: numbers that are not negative are in the order of their bits.
+/// The range as atomics take it: numbers that are not negative are in the order of their bits.
 struct Found {
   unsigned long long not_positive, exponents, smallest, largest;
   unsigned has_nan;

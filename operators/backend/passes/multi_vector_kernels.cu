@@ -33,7 +33,7 @@ __device__ T diagonal_entry(const float* inverse_diagonal, std::int64_t row) {
   return inverse_diagonal == nullptr ? T(1) : __ldg(inverse_diagonal + row);
 }
 
-/// What a thread has to do with its columns: a / b, or 0 where they do not run.
+/// Step lengths a / b of a thread's columns, 0 for columns that do not run.
 template <class T, class Layout>
 struct ColumnSteps {
   T of[Layout::width];

@@ -4,8 +4,8 @@
 // advance two words of u, in advance_pipelined one of m. Scalars are read from and written to the device's memory; sums
 // are in double precision and in fixed order.
 //
-// What is not needed again before all other vectors have passed (q after update, r, x and an old direction after a
-// defer) is marked so: the L2 cache then keeps the new direction for the next product, and r from update to
+// Numbers that are not needed again before all other vectors have passed (q after update, r, x and an old direction
+// after a defer) are marked so: the L2 cache then keeps the new direction for the next product, and r from update to
 // direction. On an H200 that is worth 2 to 5 percent of an iteration at four million unknowns.
 
 #include <algorithm>
@@ -36,10 +36,10 @@ struct alignas(16) Pack {
 template <int>
 struct Count {};
 
-// Where two products are added, fma says which of them is rounded: a compiler's choice would differ between packs and
+// In a sum of two products fma says which of them is rounded: a compiler's choice would differ between packs and
 // single rows, and copies of an unknown that processes share between the places that it has with them.
 
-/// Whether an entry counts in sums: those behind are copies of what another process has.
+/// True for entries that count in sums; the entries behind them are copies of another process's.
 struct Counted {
   __device__ bool operator()(std::int64_t i) const { return i < entries; }
   std::int64_t entries;

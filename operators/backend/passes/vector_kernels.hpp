@@ -36,7 +36,7 @@ struct CgScalarsOf<Vector<T>> {
   using Type = CgScalars;
 };
 
-/// What the single-reduction method keeps beside x and r.
+/// Vectors of the single-reduction method in addition to x and r.
 template <std::floating_point T>
 struct SingleReduction {
   Vector<T> u;  ///< M^-1 r; empty with M = I, where r is taken
@@ -44,7 +44,7 @@ struct SingleReduction {
   Vector<T> p, s;
 };
 
-/// What the pipelined method keeps beside these, but u, which it makes anew.
+/// Vectors of the pipelined method in addition to these, except u, which it recomputes.
 template <std::floating_point T>
 struct Pipelined {
   Vector<T> m;  ///< M^-1 w; empty with M = I, where w is taken

@@ -65,7 +65,7 @@ auto sum_over_row_blocks(std::int64_t rows, const Work& work, const Body& body) 
   return sum;
 }
 
-/// Where all rows are the same work.
+/// Work of rows that all take the same time.
 struct EqualRows {
   std::int64_t operator()(std::int64_t row) const { return row; }
 };

@@ -51,7 +51,7 @@ Clock::duration time_to_spin() {
   return time_of_waking;
 }
 
-/// Whether this thread does a share now, so that calls from inside it have one.
+/// True while this thread works on a share: calls from inside it are not divided again.
 thread_local bool in_a_share = false;
 
 class Team {
@@ -126,7 +126,7 @@ Team::~Team() {
   wake_all(alarm_);
 }
 
-/// Whether it holds before the time to spin is over, and while the other thread may run.
+/// Spins until the condition holds; false if the time to spin is over, or the other thread cannot run.
 template <class Condition>
 bool Team::spin_until(const Condition& holds, const std::atomic<int>& processor_of_other) const {
   constexpr int turns = 32;
