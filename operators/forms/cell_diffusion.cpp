@@ -14,7 +14,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Whether the form says of all cells that it is constant there.
+/// True if the form says that the diffusion is constant in every cell.
 bool is_known_constant(const BilinearForm& form) {
   if (!form.constant_diffusion) return false;
   bool all_known = true;
@@ -24,7 +24,7 @@ bool is_known_constant(const BilinearForm& form) {
   return all_known;
 }
 
-/// Of each cell, where that is known.
+/// The constant of each cell; these are known.
 std::vector<double> constants_of_cells(const BilinearForm& form) {
   std::vector<double> values = mesh::filled<double>(static_cast<std::size_t>(form.cells()));
 #pragma omp parallel for schedule(static)

@@ -13,7 +13,7 @@ using namespace cuda;
 
 constexpr int block_threads = 128;
 
-/// What the values of all cells and points are like.
+/// Properties of the values at all points of all cells.
 struct Findings {
   int wrong;           ///< whether one is not above 0, or not finite
   int differ_in_cell;  ///< whether those of one cell differ
@@ -43,7 +43,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Whether values differ from the first of their cell, and these from the first of all.
+/// Finds whether values differ from the first of their cell, and these from the first of all.
 __global__ void __launch_bounds__(block_threads)
     differences_kernel(const double* values, int points, std::int64_t count, Findings* found) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;

@@ -8,7 +8,7 @@
 
 namespace femcg::operators::cuda {
 
-/// Where the nodes of cells lie.
+/// Coordinates of the nodes of cells.
 struct NodesOfCells {
   int nodes;                       ///< of a cell
   const double* coordinates;       ///< FactorInputs; null where `box` tells them

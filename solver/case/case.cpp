@@ -77,7 +77,7 @@ void read_boundary(const MapReader& top, Case& to) {
   }
 }
 
-/// What a condition of that kind is given by, in a load: the transfer belongs to the matrix.
+/// The key of a condition of that kind in a load: the transfer belongs to the matrix.
 std::string_view key_in_load(BoundaryKind kind) {
   return kind == BoundaryKind::value ? "value" : kind == BoundaryKind::flux ? "flux" : "ambient";
 }
@@ -136,7 +136,7 @@ void read_loads(const MapReader& top, Case& to) {
   }
 }
 
-/// What can be chosen by name, and how messages call it.
+/// Things that can be chosen by name, and their name in messages.
 template <class Row>
 struct Catalogue {
   std::string_view kind, topic, default_name, example;

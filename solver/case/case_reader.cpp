@@ -19,7 +19,7 @@ namespace {
 
 using Kind = CaseNode::Kind;
 
-/// Whether YAML took "c ? a : b" for a map with the key "c ? a".
+/// True if YAML took "c ? a : b" for a map with the key "c ? a".
 bool is_expression(const CaseNode& map) {
   return map.children.size() == 1 && map.children[0].key.find('?') != std::string::npos;
 }

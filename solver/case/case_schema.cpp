@@ -155,7 +155,7 @@ Json option_schema(const OptionDescription& option) {
   return schema;
 }
 
-/// What a choice by name may have beside the name, by the name: csr's where there is none.
+/// Options that a choice may have beside its name; those of csr if it has no name.
 template <class Row>
 Json options_by_name(std::span<const Row> rows, std::string_view default_name) {
   Json all = Json::array();

@@ -152,7 +152,7 @@ TimeLeft time_left_of(const std::vector<SweepPoint>& points) {
   return TimeLeft(std::move(weights));
 }
 
-/// What the records of all operators of a point share.
+/// The common part of the records of all operators of a point.
 Record common_record(const Case& resolved, const Discretisation& made) {
   Record common;
   common.command = "compare";

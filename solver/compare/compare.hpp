@@ -24,12 +24,12 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
 /// A matrix from a file in the Matrix Market format. Throws InputError that names file and line.
 operators::CsrMatrix<double> read_matrix(const std::filesystem::path& file);
 
-/// What `femcg matrix` is asked for.
+/// Arguments of `femcg matrix`.
 struct MatrixChoice {
   std::filesystem::path file;
   CompareChoice compare;
   std::vector<Precision> precisions{Precision::double_};
-  bool reorder = false;                       ///< by reverse Cuthill-McKee
+  bool reorder = false;                      ///< by reverse Cuthill-McKee
   std::vector<std::string> preconditioners;  ///< that A x = b is solved with besides; empty: CG without one is timed
   std::filesystem::path directory;
 };

@@ -129,7 +129,7 @@ ReferenceProduct DistributedTestbed<T>::reference() const {
                                     : reference_product(communicator_, *subdomain_.matrix);
 }
 
-/// What all processes copy while all of them do.
+/// Bandwidth of copies by all processes at the same time.
 template <std::floating_point T>
 CopyBandwidth DistributedTestbed<T>::copy_bandwidth(Device device) const {
   Record record;

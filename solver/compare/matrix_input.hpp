@@ -12,7 +12,7 @@
 
 namespace femcg::solver {
 
-/// What `femcg matrix` compares operators on.
+/// The matrix that `femcg matrix` compares operators on.
 struct MatrixInput {
   operators::CsrMatrix<double> matrix;
   std::shared_ptr<MatrixSource> source;

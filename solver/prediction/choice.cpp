@@ -15,7 +15,7 @@ constexpr double near_the_best = 1.15;  // of the model's own error
 constexpr double tie = 1.05;            // of noise
 constexpr double products_tried = 4;    // of each, with the one that is not counted (timing_trial.hpp)
 
-/// What making the runner-up beside the first costs, and what it saves if it takes 15% less than expected.
+/// Cost of making the runner-up beside the first, and its gain if it takes 15% less than expected; seconds.
 struct Stake {
   double cost, gain;
 };

@@ -72,32 +72,33 @@ double seconds_of_conversion(const OperatorDescription& row, const PredictionInp
   const double patches = row.needs == Needs::matrix
                              ? 0
                              : (of.form->cells() * a_patched_cell + cell_dofs(*of.form) * a_patched_dof) / threads;
-  // What belongs to cells is computed on the GPU.
+  // Data of cells are computed on the GPU.
   if (of.device == Device::cuda)
     return row.needs == Needs::matrix ? (stored + static_cast<double>(estimate.making)) * a_byte_to_gpu : patches;
   if (estimate.keeps_matrix) return 0;
   return stored * a_byte_stored / threads + patches;
 }
 
-/// Whether the vector passes are a library's, one after the other.
+/// True if the vector kernels are a library's, one after the other.
 bool is_library(const OperatorDescription& row) { return row.name.starts_with("cusparse") || row.name == "eigen"; }
 
-/// What passes take of an iteration however short the vectors are. Block CG's small matrices go through the host.
+/// Seconds that the vector kernels of an iteration take however short the vectors are. Block CG's small matrices go
+/// through the host.
 double start_of_passes(const PredictionInput& of, CgMethod together, const Rates& rates) {
   constexpr double on_gpu_launches = 8e-6, block_on_gpu = 65e-6;
   if (of.device == Device::host) return 3 * together_on_host(rates.threads);
   return together == CgMethod::block ? block_on_gpu : on_gpu_launches;
 }
 
-/// Whether passes are made inside the product.
+/// True if the vector kernels are fused with the product.
 bool merges(const PredictionInput& of, const MemoryUser& user, std::int64_t unknowns, int word_bytes) {
   return of.device == Device::host && user.row->host_fuses_cg && user.preconditioner->diagonal &&
          !has_one_sum(user.method) &&
          (of.loop == CgLoop::fused || (of.loop == CgLoop::automatic && operators::fusing_pays(unknowns, word_bytes)));
 }
 
-/// Of one iteration beside its product and start, of all systems where they are solved at once. Words per unknown as in
-/// operators::VectorKernels: three passes, and M^-1. Block CG has more.
+/// Seconds of one iteration beside its product and start, of all systems that are solved at once. Words per unknown as
+/// in operators::VectorKernels: three passes, and M^-1. Block CG has more.
 double seconds_of_passes(const PredictionInput& of, const MemoryUser& user, CgMethod together, std::int64_t unknowns,
                          int word_bytes, const Rates& rates) {
   const double at_once = takes_several(together) ? static_cast<double>(of.systems) : 1;
@@ -112,8 +113,8 @@ double seconds_of_passes(const PredictionInput& of, const MemoryUser& user, CgMe
   return bytes / rates.reading(5 * bytes / words);
 }
 
-/// Of one iteration in a persistent kernel; the constants are of H100s. Of a matrix by rows, entries are in shared
-/// memory as far as they fit, and come from the L2 cache. Patches of cells tell each other their parts.
+/// Seconds of one iteration in a persistent kernel; the constants are of H100s. Entries of a matrix by rows are in
+/// shared memory as far as they fit, and come from the L2 cache. Patches of cells tell each other their parts.
 double seconds_of_persistent_iteration(const MemoryUser& user, const operators::Footprint& cost, double product,
                                        int word_bytes) {
   constexpr double of_rows = 3.6e-6, near_entries = 27e6, near_rate = 1 / 4.3e12, far_rate = 1 / 2.1e12;  // bytes
@@ -123,7 +124,7 @@ double seconds_of_persistent_iteration(const MemoryUser& user, const operators::
   return of_rows + std::min(bytes, near_entries) * near_rate + std::max(0.0, bytes - near_entries) * far_rate;
 }
 
-/// Whether the windows of a persistent kernel's blocks fit into shared memory, on H100s and H200s: they do not where
+/// True if the windows of a persistent kernel's blocks fit into shared memory, on H100s and H200s: they do not where
 /// neighbouring rows are far from each other, as in files whose rows come in any order. Formats that sort their rows
 /// lay out the kernel's in the order of the mesh too.
 template <std::floating_point T>

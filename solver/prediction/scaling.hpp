@@ -1,7 +1,7 @@
 #pragma once
 
-// What several processes are expected to take, from what one takes, the surfaces between their cells, and how fast
-// messages are: the model of Kreutzer et al. 2012, section III, for products by cells.
+// Predicted times of several processes, from that of one, the surfaces between their cells and the speed of messages:
+// the model of Kreutzer et al. 2012, section III, for products by cells.
 
 #include <span>
 #include <string>

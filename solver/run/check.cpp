@@ -22,7 +22,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// What a run will write, as a comment.
+/// The files that a run will write, as a comment.
 std::string expected_files(const OutputChoice& output, const SolutionLabel& label, const Problem& problem) {
   const std::int64_t bytes = bytes_of_files(output, problem, SolutionFile(output, label, problem));
   require_disk(output.directory, bytes);
@@ -32,7 +32,7 @@ std::string expected_files(const OutputChoice& output, const SolutionLabel& labe
                      there ? fmt::format(", {} are free", scaled(static_cast<double>(*there), "B")) : "");
 }
 
-/// What memory a run needs, and what operators are expected to take, as comments.
+/// The memory that a run needs, and the predicted times of operators, as comments.
 template <std::floating_point T>
 std::string estimates(const SolverChoice& solver, const Problem& problem, operators::Device device,
                       const RunContext& context) {

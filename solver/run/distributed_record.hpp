@@ -17,7 +17,7 @@ namespace femcg::solver {
 /// Collective.
 void measure_copies(const operators::Communicator& communicator, Record& record);
 
-/// What is divided between processes, and how.
+/// The division of a problem between processes.
 struct Division {
   const operators::Communicator& communicator;
   const operators::Subdomain& subdomain;

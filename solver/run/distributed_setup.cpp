@@ -41,7 +41,7 @@ std::uint64_t hash_of(std::string_view text, std::uint64_t hash = 0xcbf29ce48422
   return hash;
 }
 
-/// Of the program that runs.
+/// Hash of the running program.
 std::uint64_t hash_of_program() {
   std::ifstream file("/proc/self/exe", std::ios::binary);
   std::string block(1 << 20, ' ');

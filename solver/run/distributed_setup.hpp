@@ -1,6 +1,6 @@
 #pragma once
 
-// What several processes agree on before they solve a case, or compare operators on it.
+// Agreement of several processes before they solve a case, or compare operators on it.
 
 #include <cstdint>
 #include <string>
@@ -44,7 +44,7 @@ mesh::MeshPart make_mesh_part(const MeshChoice& choice, const DistributionChoice
 std::vector<std::int32_t> partition(const MeshChoice& choice, const DistributionChoice& distribution,
                                     const mesh::Mesh& mesh, int processes);
 
-/// Whether every host has a spare core for each of its processes beside their threads. The record gets a warning where
+/// True if every host has a spare core for each of its processes beside their threads. The record gets a warning where
 /// there are more threads than cores, and where progress threads (distribution.mode: task) go without for want of
 /// cores. Collective.
 bool check_threads(const operators::Communicator& communicator, bool needs_progress_threads, Record& record);

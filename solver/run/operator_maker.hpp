@@ -37,7 +37,7 @@ class OperatorMaker {
   MemoryEstimate need_of(const OperatorChoice& op);
   /// Throws operators::OutOfMemory where a machine has too little for all its processes.
   void require(const MemoryEstimate& need, const OperatorChoice& op) const;
-  /// Whether two operators fit into memory at the same time.
+  /// True if two operators fit into memory at the same time.
   bool both_fit(const MemoryEstimate& first, const MemoryEstimate& second) const;
 
   /// Makes what these operators are made from. `reserved_bytes`: operators::Ingredients.

@@ -125,8 +125,7 @@ OperatorChoice choice_from(const nlohmann::json& json, const Place& place) {
   return {json.at(0), json.at(1).get<operators::Options>(), place};
 }
 
-/// What `operator: auto` stands for, where no rule tells it as the first process expects it of its own part.
-/// Collective.
+/// The operators that `operator: auto` stands for, as the first process expects of its own part. Collective.
 template <std::floating_point T>
 Candidates candidates_of(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
                          const RunContext& context, Record& record) {
@@ -228,7 +227,7 @@ MadeOperators<T> make_as_predicted(const SolverChoice& solver, const Problem& pr
   return make_candidates(solver, problem, candidates, maker, context, record);
 }
 
-/// Whether an operator multiplies cells and loses what CG adds up of them (loses_energies). Collective.
+/// True if an operator multiplies cells and loses the energies that CG adds up of them (loses_energies). Collective.
 template <std::floating_point T>
 bool loses(const OperatorChoice& op, const operators::Operator<T>* a, double tolerance, const RunContext& context) {
   if (a == nullptr || !std::is_same_v<T, float>) return false;

@@ -18,7 +18,7 @@
 
 namespace femcg::solver {
 
-/// What predictions for a case are made of, in so many iterations a load.
+/// Input of predictions for a case, in so many iterations a load.
 PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& problem, operators::Device device,
                                     double iterations);
 
@@ -33,7 +33,7 @@ SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknow
 std::optional<OperatorDecision> decide_by_rule(const SolverChoice& solver, const Problem& problem,
                                                operators::Device device, int processes);
 
-/// What every operator of a device is expected to take, in so many iterations a load.
+/// Predictions of all operators of a device, in so many iterations a load.
 struct OperatorEstimates {
   Rates rates;
   std::vector<Prediction> predictions;

@@ -71,7 +71,7 @@ struct CachedOperator {
   Record record;
 };
 
-/// What the record says of an operator that an earlier run made.
+/// Copies the entries on an operator that an earlier run made.
 void take_over(const Record& of, Record& record) {
   record.op = of.op;
   record.why = of.why;

@@ -21,7 +21,7 @@ struct Solved {
   std::future<std::vector<BoundaryFlux>> fluxes;  ///< of each load; waited for before the solutions go
 };
 
-/// What solve() begins with.
+/// Input of solve().
 struct SolveInput {
   const SolverChoice& solver;
   const MeshChoice& mesh;  ///< and how it is divided

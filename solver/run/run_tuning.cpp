@@ -73,7 +73,7 @@ TuningRecord record_of(Tune requested, const Search& search) {
   return record;
 }
 
-/// Whether every product so far is to the bit what the best setting makes.
+/// True if every product so far has the bits of the best setting's.
 bool same_bits(const Search& search) {
   const Setting& best = search.best();
   return std::ranges::all_of(search.tried(), [&](const Tried& tried) {
@@ -84,7 +84,7 @@ bool same_bits(const Search& search) {
   });
 }
 
-/// What another run kept, and this one goes on with.
+/// Begins with the tuning that another run cached.
 void begin_with_cached(Tune requested, const CachedTuning& kept, Record& record) {
   TuningRecord& tuning = record.tuning.emplace();
   tuning.requested = name(requested);
@@ -188,8 +188,8 @@ class FirstIterations {
            static_cast<double>(problem_.loads().size());
   }
 
-  /// What a search may cost where the case leaves it to femcg: 1% of the solve, of which only products, of so many
-  /// seconds, are counted, or 5 ms, whichever is more, but no more than there is to gain.
+  /// The cost that a search may have with `tune: auto`: 1% of the solve, of which only products, of so many seconds,
+  /// are counted, or 5 ms, whichever is more, but no more than there is to gain.
   SearchLimits limits(double product) const {
     SearchLimits limits{.conversion = conversion_,
                         .of_waiting = record_.device == Device::cuda ? of_waiting_on_gpu : 0};
@@ -200,7 +200,7 @@ class FirstIterations {
     return limits;
   }
 
-  /// Whether another conversion may be within the limits, by what a product moves and the copy bandwidth, if that is
+  /// True if another conversion may be within the limits, by what a product moves and the copy bandwidth, if that is
   /// cached.
   bool may_convert() const {
     constexpr double doubt = 4;  // of the seconds of a product
@@ -209,7 +209,7 @@ class FirstIterations {
     return conversion_ < limits(doubt * static_cast<double>(made_.a->footprint().moved_bytes) / *bandwidth).lost;
   }
 
-  /// What the first process finds open for its own cells, for all processes.
+  /// The options that the first process finds open for its own cells, for all processes.
   std::vector<TunedOption> open_options_of_all() const {
     const auto* of_several = distributed(*made_.a);
     const Operator<T>* part = of_several != nullptr ? of_several->largest_part() : made_.a.get();

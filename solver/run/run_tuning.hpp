@@ -18,23 +18,23 @@
 
 namespace femcg::solver {
 
-/// Where CG on the first load came to while something was tried.
+/// The state of CG on the first load after timing trials.
 template <std::floating_point T>
 struct Begun {
   CgCheckpoint<T> state;
   std::vector<double> x;
   std::unique_ptr<Preconditioner<T>> preconditioner;  ///< of the operator that goes on, where there is one already
 
-  /// Whether there is something left for the operator that was chosen, if only to complete x.
+  /// True if something is left for the chosen operator, if only to complete x.
   bool goes_on() const { return state.result.reason == StopReason::max_iterations; }
 };
 
-/// Whether the case allows CG in one persistent kernel.
+/// True if the case allows CG in one persistent kernel.
 bool may_be_persistent(const SolverChoice& solver);
 
 /// The first iterations of CG on the first load, whose products try something; where they came to, if they did.
 ///
-/// Where a runner-up was made, both operators multiply, and the faster is kept. Run-time tuning of the operator's open
+/// If a runner-up was made, both operators multiply, and the faster is kept. Run-time tuning of the operator's open
 /// options (Search) follows where the case asks for it and the solve allows it: each product is made with another
 /// setting. Whoever wins takes the place of `made.a`, and the record says what was tried. One process keeps the best
 /// setting for later runs. Several tune only where the case insists on it (solver.tune: on), all with the same setting

@@ -36,7 +36,7 @@ class LmaOnGpu final : public Operator<T>, public WithPersistentCg<T> {
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   std::map<std::string, std::string> chosen() const override { return chosen_; }
   const Vector<std::int32_t>& ordering() const override { return unknown_at_; }
-  /// Of the gather, whose order it keeps.
+  /// For the gather only, whose order of sums the persistent kernel keeps.
   std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
     return product_.resolution() != ConflictResolution::gather
                ? nullptr

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a thread block does with the element matrices of one patch: y_e = K_e x_e, from the lower triangle of K_e alone.
+// y_e = K_e x_e for the cells of one patch, by one thread block, from the lower triangle of K_e alone.
 // Row i of it serves y_i and, mirrored, the y_j before it.
 
 #include <cuda_pipeline_primitives.h>
@@ -39,7 +39,7 @@ constexpr int blocks_with_registers(int threads, int registers) {
   return blocks < 1 ? 1 : blocks * threads > 2048 ? 2048 / threads : blocks;
 }
 
-/// What is needed once should not drive the rest out of the caches; what is shared should stay there.
+/// Loads a number: one that is needed once should not drive the rest out of the caches, a shared one should stay there.
 template <bool shared, class Value>
 __device__ Value load(const Value* at) {
   if constexpr (shared)
@@ -100,7 +100,7 @@ struct ThreadCells {
 /// Columns of an element matrix that a warp works on together.
 constexpr int columns_together = 4;
 
-/// Of four sums that every lane has a part of, lane l receives the (l / 8)-th.
+/// Adds up four sums of which every lane has a part; lane l receives the (l / 8)-th.
 template <class T>
 __device__ T sum_of_column(const T (&parts)[columns_together]) {
   const bool upper = (threadIdx.x & 16) != 0, odd = (threadIdx.x & 8) != 0;
@@ -170,7 +170,7 @@ struct WarpCells {
   }
 
  private:
-  /// Where column j begins: with entry (j, j).
+  /// The place of entry (j, j), with which column j begins.
   static constexpr __host__ __device__ int start(int j) { return j * n - j * (j - 1) / 2; }
 
   /// The matrices of a warp's cells of a patch, panel by panel. All lanes call its functions together.

@@ -5,10 +5,10 @@
 
 namespace femcg::operators {
 
-/// Where entry (i, j <= i) of a matrix is stored. For a thread per cell, neighbouring threads read neighbouring 16
-/// bytes: groups of 32 matrices, in each of them runs of 16 bytes of the packed lower triangle x 32 matrices; where
-/// identical ones are stored once, groups of one. For a warp per cell, the lower triangle column by column, one matrix
-/// after the other.
+/// Places of the entries (i, j <= i) of the element matrices. For a thread per cell, neighbouring threads read
+/// neighbouring 16 bytes: groups of 32 matrices, in each of them runs of 16 bytes of the packed lower triangle x 32
+/// matrices; where identical ones are stored once, groups of one. For a warp per cell, the lower triangle column by
+/// column, one matrix after the other.
 template <std::floating_point T>
 struct LmaLayout {
   static constexpr int together = 16 / static_cast<int>(sizeof(T));  ///< numbers in 16 bytes

@@ -83,12 +83,12 @@ class ColumnNumbers {
     std::ranges::fill(slots_, Slot{});
     round_ = 1;
   }
-  /// Of a column that is not there `none`.
+  /// The number of a column; `none` if it is not there.
   std::int32_t find(std::int32_t column) const {
     const Slot& slot = slots_[place_of(column)];
     return slot.round == round_ ? slot.number : none;
   }
-  /// Whether it was not there.
+  /// Inserts a column; true if it was not there.
   bool insert(std::int32_t column) {
     const std::int32_t before = size_;
     return number(column) == before;
@@ -143,7 +143,7 @@ class RowColumns {
   }
 
  private:
-  /// Whether they are others than before.
+  /// Collects the columns of a row; false if they are those of the row before.
   bool collect(std::int32_t row) {
     const auto round = cells_->of(row);
     if (last_ >= 0 && same_cells(round, cells_->of(last_))) return false;
@@ -233,7 +233,7 @@ class RowSum {
   const ElementMatrices* matrices_;
   std::int32_t last_ = -1;
   ColumnNumbers numbers_;
-  /// Where in the row each local dof of the cells round it goes; rows with the same cells share it.
+  /// Place in the row of each local dof of the cells round it; rows with the same cells share it.
   std::vector<std::int32_t> positions_;
   std::vector<double> values_;
 };

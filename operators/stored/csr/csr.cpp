@@ -236,8 +236,8 @@ StorageEstimate with_shared_columns(std::int64_t rows, const StoredArray& column
           .slack = columns.bytes + groups.bytes - least};
 }
 
-/// Of the matrix as a whole. On a GPU rows are streamed unless something else is asked for: an end of 16 bits per row,
-/// and tiles.
+/// Estimate for the matrix as a whole. On a GPU rows are streamed unless something else is asked for: an end of 16 bits
+/// per row, and tiles.
 template <std::floating_point T>
 StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
   const CsrMatrix<T>& matrix = *of.matrix;
@@ -287,7 +287,7 @@ StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
           .narrow_saves = launch.narrow && !shares ? 2 * nonzeros : 0};
 }
 
-/// Of a matrix with values of Value.
+/// Estimate for chunks of a matrix with values of type Value.
 template <std::floating_point T, std::floating_point Value>
 StorageEstimate estimate_chunks(const CsrMatrix<Value>& lengths, const Options& given, const ChunkBudget& budget) {
   StorageEstimate estimate = estimate_of(RowChunks<TiledRows<T, Value>>(lengths, given, budget));

@@ -49,7 +49,7 @@ double bank_conflicts(std::span<const Tile> tiles, const Vector<std::uint16_t>& 
   return static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(groups, 1));
 }
 
-/// Whether gaps between products are worth the instructions that they cost. In double precision, with its wider
+/// True if gaps between products are worth their instructions. In double precision, with its wider
 /// products, these are hidden.
 template <class T>
 bool gaps_pay(std::span<const Tile> tiles, const Vector<std::uint16_t>& ends) {
@@ -260,7 +260,7 @@ class LaunchesOfTiles {
   std::int64_t most_blocks_;
 };
 
-/// Whether columns that rows share make up for what a group of rows costs. On an H200 they do on hexahedra of degree 4
+/// True if columns that rows share make up for the cost of a group of rows. On an H200 they do on hexahedra of degree 4
 /// (a product of the CG loop takes 2/3 of the time), in double precision of degree 3 too (7/8); not on tetrahedra of
 /// degree 4, with rows of 67 nonzeros, nor in two dimensions.
 template <class Value>

@@ -9,7 +9,7 @@
 //
 // Sums have one order: two runs give the same bits.
 //
-// What limits it is the data path of the L1 cache, which the streams, the gathers of x and the products in
+// The limit is the data path of the L1 cache, which the streams, the gathers of x and the products in
 // shared memory all go through, and how many warps there are while others wait. Hence blocks so small, and so few
 // registers, that a multiprocessor holds as many threads as it can, no more shared memory than leaves x its cache, and
 // no test of an entry for being the tile's. On an H200 tiles of twice the size cost 5 to 10%, more runs in flight in
@@ -65,7 +65,7 @@ __device__ Run<T, N> widened(const Run<Value, N>& run) {
   return wide;
 }
 
-/// Where product k of a tile is in shared memory. In finite elements a few lengths of rows come again and again, so
+/// The place of product k of a tile in shared memory. In finite elements a few lengths of rows come again and again, so
 /// that rows may begin, and the threads that add them up meet, in the same few banks; then gaps between products pay.
 template <class T>
 constexpr int products_between_gaps = sizeof(T) == 8 ? 16 : 64;
@@ -133,7 +133,7 @@ __host__ __device__ inline int threads_per_row(int rows) {
   return group;
 }
 
-/// Where the products of a row of a tile are. `before` is that of the tile's first one.
+/// The range of the products of a row of a tile. `before` is the place of the tile's first product.
 struct RowRange {
   unsigned begin, end;
 };
