@@ -2,7 +2,6 @@
 
 // Loops over rows on a GPU, a thread for each. The functions are those of OnHost, so that an algorithm is written once.
 
-#include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_scan.cuh>
 
 #include "operators/aggregation/matrix_pointers.hpp"
@@ -44,30 +43,6 @@ struct GpuRow {
       value[at] = 0;
     }
     return value[at];
-  }
-};
-
-struct WriteNumber {
-  std::int64_t* numbers;
-
-  constexpr void operator()(std::int64_t i) const { numbers[i] = i; }
-};
-/// The place of the first of the sorted numbers that is not below i.
-struct FirstNotBelow {
-  const std::int32_t* sorted;
-  std::int64_t count;
-  std::int64_t* places;
-
-  constexpr void operator()(std::int64_t i) const {
-    std::int64_t low = 0, high = count;
-    while (low < high) {
-      const std::int64_t middle = (low + high) / 2;
-      if (sorted[middle] < i)
-        low = middle + 1;
-      else
-        high = middle;
-    }
-    places[i] = low;
   }
 };
 
@@ -127,31 +102,6 @@ class OnGpu {
     T last = 0;
     copy_bytes(numbers.data() + numbers.size() - 1, Device::cuda, &last, Device::host, sizeof last);
     return last;
-  }
-
-  /// The places of numbers by their value, those of one value in their order: the places of number i are places[k],
-  /// offsets[i] <= k < offsets[i + 1], for 0 <= i < `groups`. Numbers below 0 are in no group.
-  struct Groups {
-    Vector<std::int64_t> offsets, places;
-  };
-  Groups grouped(const Vector<std::int32_t>& numbers, std::int32_t groups) const {
-    const std::int64_t count = numbers.size();
-    Vector<std::int32_t> sorted(count, device);
-    Vector<std::int64_t> order(count, device);
-    Groups result{Vector<std::int64_t>(groups + std::int64_t{1}, device), Vector<std::int64_t>(count, device)};
-    for_each(count, cuda::WriteNumber{order.data()});
-    std::size_t bytes = 0;
-    const auto sort = [&](void* room) {
-      cuda::check(cub::DeviceRadixSort::SortPairs(room, bytes, numbers.data(), sorted.data(), order.data(),
-                                                  result.places.data(), count, 0, 32, cuda::stream()),
-                  "sorting numbers");
-    };
-    sort(nullptr);
-    Vector<char> room(static_cast<std::int64_t>(bytes), device);
-    sort(room.data());
-    for_each(groups + std::int64_t{1}, cuda::FirstNotBelow{sorted.data(), count, result.offsets.data()});
-    synchronize(device);  // room, sorted, order go
-    return result;
   }
 
   /// The matrix whose rows are made by row(i, GpuRow&), with at most row.most(i) entries.

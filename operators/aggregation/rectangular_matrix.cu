@@ -2,6 +2,7 @@
 // the order of the rows.
 
 #include "operators/aggregation/diagonal_entry.hpp"
+#include "operators/aggregation/grouped.hpp"
 #include "operators/aggregation/on_gpu.cuh"
 
 namespace femcg::operators {
@@ -36,7 +37,7 @@ struct MoveEntry {
 RectangularMatrix cuda_transposed(const RectangularMatrix& matrix) {
   const OnGpu on;
   const std::int64_t count = matrix.nonzeros();
-  OnGpu::Groups by_column = on.grouped(matrix.column, matrix.columns);
+  Groups by_column = cuda_grouped(matrix.column, matrix.columns);
   RectangularMatrix result{matrix.columns, matrix.rows, std::move(by_column.offsets),
                            Vector<std::int32_t>(count, on.device), Vector<double>(count, on.device)};
   Vector<std::int32_t> row_of_entry(count, on.device);

@@ -1,6 +1,7 @@
 // Assembly on a GPU, a thread for each row: the appearances of an unknown in cells are sorted by unknown, and a thread
 // merges the rows of the element matrices of its unknown.
 
+#include "operators/aggregation/grouped.hpp"
 #include "operators/aggregation/on_gpu.cuh"
 #include "operators/stored/assembled/assembly_on_gpu.hpp"
 
@@ -34,7 +35,7 @@ struct AssembledRow {
 
 RectangularMatrix cuda_assemble(const BilinearForm& form, const ElementMatrices& matrices) {
   const OnGpu on;
-  const OnGpu::Groups cells = on.grouped(matrices.unknowns, form.unknowns);
+  const Groups cells = cuda_grouped(matrices.unknowns, form.unknowns);
   return on.rows(form.unknowns, form.unknowns,
                  AssembledRow{matrices.dofs, cells.offsets.data(), cells.places.data(), matrices.unknowns.data(),
                               matrices.values.size() > 0 ? matrices.values.data() : nullptr});
