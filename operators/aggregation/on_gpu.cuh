@@ -2,9 +2,8 @@
 
 // Loops over rows on a GPU, a thread for each. The functions are those of OnHost, so that an algorithm is written once.
 
-#include <cub/device/device_scan.cuh>
-
 #include "operators/aggregation/matrix_pointers.hpp"
+#include "operators/backend/cuda/scan.cuh"
 #include "operators/backend/launch.cuh"
 
 namespace femcg::operators {
@@ -90,18 +89,8 @@ class OnGpu {
 
   template <class T>
   T sum_before(Vector<T>& numbers) const {
-    std::size_t bytes = 0;
-    const auto sum = [&](void* room) {
-      cuda::check(
-          cub::DeviceScan::ExclusiveSum(room, bytes, numbers.data(), numbers.data(), numbers.size(), cuda::stream()),
-          "summing up");
-    };
-    sum(nullptr);
-    Vector<char> room(static_cast<std::int64_t>(bytes), Device::cuda);
-    sum(room.data());
-    T last = 0;
-    copy_bytes(numbers.data() + numbers.size() - 1, Device::cuda, &last, Device::host, sizeof last);
-    return last;
+    cuda::sum_before(numbers);
+    return cuda::number_at(numbers, numbers.size() - 1);
   }
 
   /// The matrix whose rows are made by row(i, GpuRow&), with at most row.most(i) entries.

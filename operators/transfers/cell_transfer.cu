@@ -14,10 +14,10 @@
 // 4 bytes to prolongate, and 4 and its sum twice to restrict.
 
 #include <algorithm>
-#include <cub/device/device_scan.cuh>
 #include <utility>
 
 #include "operators/backend/copied_values.hpp"
+#include "operators/backend/cuda/scan.cuh"
 #include "operators/backend/launch.cuh"
 #include "operators/transfers/cell_transfer.hpp"
 
@@ -33,26 +33,6 @@ std::int64_t blocks_for(std::int64_t threads) { return cuda::blocks_of(threads, 
 template <class... Parameters, class... Arguments>
 void for_each(std::int64_t count, void (*kernel)(std::int64_t, Parameters...), const Arguments&... arguments) {
   cuda::launch(kernel, blocks_for(count), block_threads, 0, count, arguments...);
-}
-
-/// Each number becomes the sum of those before it.
-void sum_before(Vector<std::int32_t>& numbers) {
-  std::size_t bytes = 0;
-  const auto sum = [&](void* room) {
-    cuda::check(
-        cub::DeviceScan::ExclusiveSum(room, bytes, numbers.data(), numbers.data(), numbers.size(), cuda::stream()),
-        "summing up");
-  };
-  sum(nullptr);
-  Vector<char> room(static_cast<std::int64_t>(bytes), Device::cuda);
-  sum(room.data());
-}
-
-template <class T>
-T number_at(const Vector<T>& vector, std::int64_t i) {
-  T number;
-  copy_bytes(vector.data() + i, Device::cuda, &number, Device::host, sizeof(T));
-  return number;
 }
 
 /// LevelOrdering; null where it is empty.
@@ -417,8 +397,8 @@ class CudaCellTransfer final : public Transfer<T> {
     for_each(ghosts.size(), leave_out_kernel, ghosts.data(), nodes.places(), cells_, owners.data());
     owned_begin_ = zeros_on_gpu<std::int32_t>(cells_ + std::int64_t{1});
     for_each(owners.size(), count_kernel, owners.data(), cells_, owned_begin_.data());
-    sum_before(owned_begin_);
-    const std::int64_t owned = number_at(owned_begin_, cells_);
+    cuda::sum_before(owned_begin_);
+    const std::int64_t owned = cuda::number_at(owned_begin_, cells_);
     owned_ = Vector<std::int32_t>(owned, Device::cuda);
     node_ = Vector<std::uint8_t>(owned, Device::cuda);
     cell_ = Vector<std::uint8_t>(owned, Device::cuda);
@@ -427,15 +407,15 @@ class CudaCellTransfer final : public Transfer<T> {
              owned_begin_.data(), chunk, owned_.data(), node_.data(), cell_.data());
     Vector<int> most = zeros_on_gpu<int>(1);
     for_each(tables().chunks(), most_owned_kernel, owned_begin_.data(), cells_, chunk, most.data());
-    most_owned_ = number_at(most, 0);
+    most_owned_ = cuda::number_at(most, 0);
   }
 
   /// The places [cells][nodes] that have each coarse unknown, ascending.
   void gather_coarse() {
     gathered_begin_ = zeros_on_gpu<std::int32_t>(coarse_size_ + std::int64_t{1});
     for_each(coarse_.size(), count_kernel, coarse_.data(), coarse_size_, gathered_begin_.data());
-    sum_before(gathered_begin_);
-    gathered_ = Vector<std::int32_t>(number_at(gathered_begin_, coarse_size_), Device::cuda);
+    cuda::sum_before(gathered_begin_);
+    gathered_ = Vector<std::int32_t>(cuda::number_at(gathered_begin_, coarse_size_), Device::cuda);
     sums_ = Vector<T>(coarse_.size(), Device::cuda);
     Vector<std::int32_t> next = copied(gathered_begin_, Device::cuda);
     for_each(coarse_.size(), gathered_kernel, coarse_.data(), next.data(), gathered_.data());

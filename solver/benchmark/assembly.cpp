@@ -36,11 +36,9 @@ template <std::floating_point T>
 void Assembly<T>::assemble() {
   if (wanted_.matrix && is_on_gpu()) {
     rows_.reset();
-    matrix_seconds_ += least_seconds([&] { matrix_.reset(); },
-                                     [&] {
-                                       matrix_ = std::make_shared<const CsrMatrix<T>>(operators::on_host<T>(
-                                           operators::cuda_assemble(*form_, operators::cuda_element_matrices(*form_))));
-                                     });
+    matrix_seconds_ +=
+        least_seconds([&] { matrix_.reset(); },
+                      [&] { matrix_ = std::make_shared<const CsrMatrix<T>>(operators::assembled_by_gpu<T>(*form_)); });
     return;
   }
   if (form_ != nullptr && wanted_.element_matrices)

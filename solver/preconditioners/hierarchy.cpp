@@ -108,20 +108,6 @@ RectangularMatrix identity(std::int32_t rows) {
   return p;
 }
 
-/// A copy of a square matrix on the host, in precision T.
-template <std::floating_point T>
-std::shared_ptr<const CsrMatrix<T>> square(const RectangularMatrix& matrix) {
-  auto result = std::make_shared<CsrMatrix<T>>();
-  result->rows = matrix.rows;
-  result->row_offsets = operators::copied(matrix.row_offsets, Device::host);
-  result->columns = operators::copied(matrix.column, Device::host);
-  result->values = Vector<T>(matrix.value.size());
-  Vector<double> here;
-  if (matrix.device() != Device::host) here = operators::copied(matrix.value, Device::host);
-  operators::copy(matrix.device() != Device::host ? here : matrix.value, result->values);
-  return result;
-}
-
 /// z = (D^-1 + B) r of a level.
 template <std::floating_point T>
 class BlockJacobi final : public Preconditioner<T> {
@@ -151,7 +137,7 @@ class HierarchyMaker {
     RectangularMatrix matrix = view_of(of);
     if (of.rows > choice_.coarsest)
       add("matrix", finest_.a != nullptr ? "" : choice_.coarse, finest_.a,
-          finest_.a != nullptr ? nullptr : make_stored(square<T>(matrix)), {});
+          finest_.a != nullptr ? nullptr : make_stored(matrix), {});
     add_aggregates(std::move(matrix));
     add_transfers();
     return std::move(hierarchy_);
@@ -194,7 +180,7 @@ class HierarchyMaker {
       if (forms_.size() == 1 && finest_.a != nullptr)
         add_of_form(last, finest_.a);
       else
-        add(describe(*last.form), choice_.coarse, nullptr, make_stored(square<T>(matrix)), blocks_of(last));
+        add(describe(*last.form), choice_.coarse, nullptr, make_stored(matrix), blocks_of(last));
     }
     add_aggregates(std::move(matrix));
   }
@@ -307,14 +293,13 @@ class HierarchyMaker {
       transfers_.emplace_back(std::move(p));
       all += matrix.nonzeros();
       if (matrix.rows <= choice_.coarsest) break;
-      add("aggregates", choice_.coarse, nullptr, make_stored(square<T>(matrix)), {});
+      add("aggregates", choice_.coarse, nullptr, make_stored(matrix), {});
       hierarchy_.levels.back().visits = 2;  // with 1, iterations grow by the number of these levels
     }
     if (hierarchy_.levels.size() > before + 2) hierarchy_.levels.back().visits = 1;  // its correction is exact
     hierarchy_.operator_complexity = first > 0 ? static_cast<double>(all) / static_cast<double>(first) : 1;
-    hierarchy_.levels.push_back(
-        unsmoothed("inverse", choice_.coarse, nullptr,
-                   make_stored(square<T>(dense_inverse(operators::copied(matrix, Device::host))))));
+    hierarchy_.levels.push_back(unsmoothed("inverse", choice_.coarse, nullptr,
+                                           make_stored(dense_inverse(operators::copied(matrix, Device::host)))));
   }
 
   /// Round the bad cells, of several processes those without ghosts and shared unknowns.
@@ -402,10 +387,10 @@ class HierarchyMaker {
     return std::make_unique<operators::DistributedOperator<T>>(*of_.processes, subdomain, device_, std::move(interior),
                                                                std::move(interface), operators::ExchangeMode::overlap);
   }
-  std::unique_ptr<Operator<T>> make_stored(std::shared_ptr<const CsrMatrix<T>> matrix) const {
+  std::unique_ptr<Operator<T>> make_stored(const RectangularMatrix& matrix) const {
     operators::Ingredients<T> from;
     from.device = device_;
-    from.matrix = std::move(matrix);
+    from.matrix = std::make_shared<const CsrMatrix<T>>(operators::on_host<T>(matrix));
     return operators::find_operator(choice_.coarse)->make(from, operators::Options());
   }
 

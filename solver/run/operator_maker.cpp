@@ -141,8 +141,7 @@ void OperatorMaker<T>::assemble(const std::vector<OperatorChoice>& ops, std::int
       if (on_gpu) {
         progress.step("assembling the matrix", name(record_.device));
         part.from.matrix = timed(seconds, [&] {
-          return std::make_shared<operators::CsrMatrix<T>>(operators::on_host<T>(
-              operators::cuda_assemble(*part.form, operators::cuda_element_matrices(*part.form))));
+          return std::make_shared<operators::CsrMatrix<T>>(operators::assembled_by_gpu<T>(*part.form));
         });
       }
       if ((cells || matrix) && !on_gpu) {

@@ -1,7 +1,6 @@
 #include "operators/stored/assembled/assembly_on_gpu.hpp"
 
 #include <type_traits>
-#include <utility>
 
 #include "operators/stored/assembled/expected_entries.hpp"
 
@@ -19,22 +18,20 @@ bool can_assemble_on_gpu(const BilinearForm& form) {
 }
 
 template <std::floating_point T>
-CsrMatrix<T> on_host(RectangularMatrix matrix) {
-  if (matrix.device() != Device::host) matrix = copied(matrix, Device::host);
+CsrMatrix<T> on_host(const RectangularMatrix& matrix) {
   CsrMatrix<T> result;
   result.rows = matrix.rows;
-  result.row_offsets = std::move(matrix.row_offsets);
-  result.columns = std::move(matrix.column);
-  if constexpr (std::is_same_v<T, double>) {
-    result.values = std::move(matrix.value);
-  } else {
-    result.values = Vector<T>(matrix.value.size());
+  result.row_offsets = copied(matrix.row_offsets, Device::host);
+  result.columns = copied(matrix.column, Device::host);
+  result.values = Vector<T>(matrix.value.size());
+  if (std::is_same_v<T, double> || matrix.device() == Device::host)
     copy(matrix.value, result.values);
-  }
+  else
+    copy(copied(matrix.value, Device::host), result.values);
   return result;
 }
 
-template CsrMatrix<double> on_host(RectangularMatrix);
-template CsrMatrix<float> on_host(RectangularMatrix);
+template CsrMatrix<double> on_host(const RectangularMatrix&);
+template CsrMatrix<float> on_host(const RectangularMatrix&);
 
 }  // namespace femcg::operators

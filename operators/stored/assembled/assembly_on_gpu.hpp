@@ -18,8 +18,14 @@ RectangularMatrix cuda_assemble(const BilinearForm& form, const ElementMatrices&
 /// Its row offsets alone, on the GPU.
 Vector<std::int64_t> cuda_row_offsets(const BilinearForm& form);
 
-/// A matrix on either device as one on the host, in precision T.
+/// A copy of a square matrix of either device on the host, in precision T.
 template <std::floating_point T>
-CsrMatrix<T> on_host(RectangularMatrix matrix);
+CsrMatrix<T> on_host(const RectangularMatrix& matrix);
+
+/// The matrix of a form, assembled on the GPU, on the host.
+template <std::floating_point T>
+CsrMatrix<T> assembled_by_gpu(const BilinearForm& form) {
+  return on_host<T>(cuda_assemble(form, cuda_element_matrices(form)));
+}
 
 }  // namespace femcg::operators

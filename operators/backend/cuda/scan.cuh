@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cub/device/device_scan.cuh>
+
+#include "operators/backend/launch.cuh"
+#include "operators/backend/vector.hpp"
+
+namespace femcg::operators::cuda {
+
+/// Replaces each number of a vector on the GPU by the sum of those before it.
+template <class T>
+void sum_before(Vector<T>& numbers) {
+  std::size_t bytes = 0;
+  const auto sum = [&](void* room) {
+    check(cub::DeviceScan::ExclusiveSum(room, bytes, numbers.data(), numbers.data(), numbers.size(), stream()),
+          "summing up");
+  };
+  sum(nullptr);
+  Vector<char> room(static_cast<std::int64_t>(bytes), Device::cuda);
+  sum(room.data());
+}
+
+/// One number of a vector on the GPU, which is waited for.
+template <class T>
+T number_at(const Vector<T>& vector, std::int64_t i) {
+  T number;
+  copy_bytes(vector.data() + i, Device::cuda, &number, Device::host, sizeof(T));
+  return number;
+}
+
+}  // namespace femcg::operators::cuda
