@@ -75,6 +75,24 @@ __global__ void __launch_bounds__(128)
   for (std::int64_t k = threadIdx.x % lanes; k < length; k += lanes) to[offsets[row] + k] = from[begin[row] + k];
 }
 
+/// flag[i] = test(i) ? 1 : 0.
+template <class Test>
+struct Flag {
+  Test test;
+  std::int32_t* flag;
+
+  constexpr void operator()(std::int64_t i) const { flag[i] = test(i) ? 1 : 0; }
+};
+/// Writes the flagged numbers to a list, from the number of flags before each.
+struct ListFlagged {
+  const std::int32_t* flags_before;
+  std::int32_t* list;
+
+  constexpr void operator()(std::int64_t i) const {
+    if (flags_before[i + 1] > flags_before[i]) list[flags_before[i]] = static_cast<std::int32_t>(i);
+  }
+};
+
 }  // namespace cuda
 
 /// Loops over rows on a GPU.
@@ -91,6 +109,17 @@ class OnGpu {
   T sum_before(Vector<T>& numbers) const {
     cuda::sum_before(numbers);
     return cuda::number_at(numbers, numbers.size() - 1);
+  }
+
+  /// The numbers i below `count` with test(i), ascending, on the host.
+  template <class Test>
+  std::vector<std::int32_t> numbers_with(std::int64_t count, const Test& test) const {
+    Vector<std::int32_t> flags = zeros_on_gpu<std::int32_t>(count + 1);
+    for_each(count, cuda::Flag<Test>{test, flags.data()});
+    Vector<std::int32_t> list(sum_before(flags), device);
+    for_each(count, cuda::ListFlagged{flags.data(), list.data()});
+    const Vector<std::int32_t> here = copied(list, Device::host);
+    return {here.span().begin(), here.span().end()};
   }
 
   /// The matrix whose rows are made by row(i, GpuRow&), with at most row.most(i) entries.

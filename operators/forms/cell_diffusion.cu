@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "operators/aggregation/on_gpu.cuh"
+#include "operators/forms/cell_diffusion.hpp"
 #include "operators/forms/cell_factors.cuh"
 #include "operators/forms/programs/point_programs.cuh"
 
@@ -60,6 +62,14 @@ __global__ void __launch_bounds__(block_threads)
   if (cell < count) firsts[cell] = values[cell * points];
 }
 
+struct HasJump {
+  const double* values;
+  int points;
+  double ratio;
+
+  constexpr bool operator()(std::int64_t cell) const { return has_jump(values + cell * points, points, ratio); }
+};
+
 }  // namespace
 
 bool cuda_set_diffusion(const BilinearForm& form, const Vector<double>& geometry_values, FactorInputs& inputs) {
@@ -93,6 +103,10 @@ bool cuda_set_diffusion(const BilinearForm& form, const Vector<double>& geometry
   inputs.diffusion_per_cell = inputs.points;
   inputs.diffusion_per_point = 1;
   return true;
+}
+
+std::vector<std::int32_t> cuda_cells_with_jumps(const Vector<double>& values, int points, double ratio) {
+  return OnGpu().numbers_with(values.size() / points, HasJump{values.data(), points, ratio});
 }
 
 }  // namespace femcg::operators

@@ -1,5 +1,6 @@
-// Block Jacobi on a GPU: a warp for each row of a block; 4 bytes of the inverse move for each entry. The residual is
-// read again by every row of a block, from the cache.
+// Blocks of a smoother on a GPU: a warp for each row of a block; 4 bytes of the inverse move for each entry, and the
+// residual is read again by every row of a block, from the cache. Then a thread for each unknown adds up what its
+// blocks say, in one order, so that runs repeat to the bit.
 
 #include "operators/backend/launch.cuh"
 #include "operators/transfers/local_solves.hpp"
@@ -13,8 +14,8 @@ constexpr int block_threads = 128, rows_per_block = block_threads / cuda::thread
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     local_solve_kernel(std::int32_t rows, const std::int32_t* block_of_row, const std::int32_t* begin,
-                       const std::int32_t* unknowns, const std::int64_t* values_begin, const float* values, T factor,
-                       int stride, const T* r, const T* q, T* d, T* x) {
+                       const std::int32_t* unknowns, const std::int64_t* values_begin, const float* values, int stride,
+                       const T* r, const T* q, T* solutions) {
   const int lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp,
             row =
                 static_cast<int>(blockIdx.x) * rows_per_block + static_cast<int>(threadIdx.x) / cuda::threads_per_warp;
@@ -29,38 +30,61 @@ __global__ void __launch_bounds__(block_threads)
     }
     for (int distance = cuda::threads_per_warp / 2; distance > 0; distance /= 2)
       sum += __shfl_xor_sync(cuda::all_lanes, sum, distance);
-    const std::int64_t at = std::int64_t{unknowns[row]} * stride + c;
-    if (lane == 0) {
-      d[at] += factor * sum;
-      x[at] += factor * sum;
-    }
+    if (lane == 0) solutions[std::int64_t{row} * stride + c] = sum;
   }
+}
+
+/// A thread for each of `count` unknowns x columns.
+template <class T>
+__global__ void __launch_bounds__(block_threads)
+    sum_over_blocks_kernel(std::int64_t count, const std::int32_t* unknowns, const std::int32_t* begin,
+                           const std::int32_t* places, T factor, int stride, const T* solutions, T* d, T* x) {
+  const std::int64_t k = cuda::thread_number();
+  if (k >= count) return;
+  const std::int64_t i = k / stride, c = k % stride;
+  T sum = 0;
+  for (std::int32_t at = begin[i]; at < begin[i + 1]; ++at) sum += solutions[std::int64_t{places[at]} * stride + c];
+  const std::int64_t at = std::int64_t{unknowns[i]} * stride + c;
+  d[at] += factor * sum;
+  x[at] += factor * sum;
 }
 
 template <std::floating_point T>
 class CudaLocalSolves final : public LocalSolves<T> {
  public:
-  explicit CudaLocalSolves(const BlockInverses& of)
+  explicit CudaLocalSolves(const BlockInverses& of) : CudaLocalSolves(of, PlacesInBlocks(of)) {}
+
+  std::int64_t stored_bytes() const override {
+    return block_of_row_.bytes() + begin_.bytes() + unknowns_.bytes() + values_begin_.bytes() + values_.bytes() +
+           summed_.bytes() + summed_begin_.bytes() + places_.bytes() + solutions_.bytes();
+  }
+  std::int64_t count() const override { return blocks_; }
+
+ private:
+  CudaLocalSolves(const BlockInverses& of, const PlacesInBlocks& places)
       : blocks_(of.count()),
         block_of_row_(on_gpu(blocks_of_rows(of))),
         begin_(on_gpu(of.begin)),
         unknowns_(on_gpu(of.unknowns)),
         values_begin_(on_gpu(of.values_begin)),
-        values_(on_gpu(of.values)) {}
+        values_(on_gpu(of.values)),
+        summed_(on_gpu(places.unknowns)),
+        summed_begin_(on_gpu(places.begin)),
+        places_(on_gpu(places.places)),
+        solutions_(unknowns_.size(), Device::cuda) {}
 
-  std::int64_t stored_bytes() const override {
-    return block_of_row_.bytes() + begin_.bytes() + unknowns_.bytes() + values_begin_.bytes() + values_.bytes();
-  }
-  std::int64_t count() const override { return blocks_; }
-
- private:
   void add_rows(T factor, const Vector<T>& r, const Vector<T>* q, int stride, Vector<T>& d,
                 Vector<T>& x) const override {
     const std::int64_t rows = unknowns_.size();
+    if (solutions_.size() != rows * stride) solutions_ = Vector<T>(rows * stride, Device::cuda);
     cuda::launch(local_solve_kernel<T>, (rows + rows_per_block - 1) / rows_per_block, block_threads, 0,
                  static_cast<std::int32_t>(rows), block_of_row_.data(), begin_.data(), unknowns_.data(),
-                 values_begin_.data(), values_.data(), factor, stride, r.data(), q != nullptr ? q->data() : nullptr,
-                 d.data(), x.data());
+                 values_begin_.data(), values_.data(), stride, r.data(), q != nullptr ? q->data() : nullptr,
+                 solutions_.data());
+    const std::int64_t sums = summed_.size() * stride;
+    cuda::launch(sum_over_blocks_kernel<T>, cuda::blocks_of(sums, block_threads), block_threads, 0, sums,
+                 summed_.data(), summed_begin_.data(), places_.data(), factor, stride, solutions_.data(), d.data(),
+                 x.data());
   }
   template <class Entry>
   static Vector<Entry> on_gpu(const std::vector<Entry>& of) {
@@ -79,6 +103,8 @@ class CudaLocalSolves final : public LocalSolves<T> {
   Vector<std::int32_t> block_of_row_, begin_, unknowns_;
   Vector<std::int64_t> values_begin_;
   Vector<float> values_;
+  Vector<std::int32_t> summed_, summed_begin_, places_;  ///< PlacesInBlocks
+  mutable Vector<T> solutions_;                          ///< A_b^-1 R_b (r - q), block after block
 };
 
 }  // namespace

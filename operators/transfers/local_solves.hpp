@@ -9,7 +9,7 @@
 
 namespace femcg::operators {
 
-/// Dense inverses of small diagonal blocks of a matrix, of unknowns that no two blocks share. On the host.
+/// Dense inverses A_b^-1 of small diagonal blocks of a matrix, which may overlap. On the host.
 struct BlockInverses {
   std::vector<std::int32_t> begin{0};  ///< [blocks + 1]: where a block's unknowns begin
   std::vector<std::int32_t> unknowns;
@@ -19,7 +19,18 @@ struct BlockInverses {
   std::int32_t count() const { return static_cast<std::int32_t>(begin.size()) - 1; }
 };
 
-/// The part of a smoother's step that is made block by block (block Jacobi).
+/// The places at which each unknown stands in BlockInverses::unknowns, ascending, so that sums over blocks have one
+/// order.
+struct PlacesInBlocks {
+  explicit PlacesInBlocks(const BlockInverses& blocks);
+
+  std::vector<std::int32_t> unknowns;  ///< of any block, each once
+  std::vector<std::int32_t> begin;     ///< [unknowns + 1]
+  std::vector<std::int32_t> places;
+};
+
+/// The part of a smoother's step that is made block by block: B = sum_b R_b' A_b^-1 R_b (additive Schwarz; block Jacobi
+/// where no blocks overlap).
 template <std::floating_point T>
 class LocalSolves {
  public:
@@ -27,7 +38,7 @@ class LocalSolves {
   LocalSolves(const LocalSolves&) = delete;
   LocalSolves& operator=(const LocalSolves&) = delete;
 
-  /// d += factor B (r - q) and x += factor B (r - q) with B the inverses of the blocks, 0 elsewhere. q may be null.
+  /// d += factor B (r - q) and x += factor B (r - q). q may be null.
   void add(T factor, const Vector<T>& r, const Vector<T>* q, Vector<T>& d, Vector<T>& x) const {
     add_rows(factor, r, q, 1, d, x);
   }

@@ -3,16 +3,13 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 #include <span>
 
-#include "mesh/base/joined_sets.hpp"
-#include "mesh/cells_around.hpp"
+#include "operators/forms/element_matrices.hpp"
 
 namespace femcg::solver {
 
 using operators::BilinearForm;
-using operators::BlockInverses;
 using operators::CellEvaluator;
 
 std::vector<std::int32_t> bad_cells(const BilinearForm& form, const std::vector<std::int32_t>& suspects,
@@ -72,86 +69,6 @@ double stretching(const mesh::Mesh& mesh) {
   const auto middle = ratios.begin() + std::ssize(ratios) / 2;
   std::ranges::nth_element(ratios, middle);
   return *middle;
-}
-
-BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::int32_t>& cells) {
-  constexpr std::size_t most_unknowns = 2048;
-  std::vector<std::int32_t> all;  // unknowns of the cells, each once; below they go by their places in this list
-  for (const std::int32_t cell : cells) form.for_unknowns(cell, [&](std::int32_t unknown) { all.push_back(unknown); });
-  std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
-  const auto place_in_all = [&](std::int32_t unknown) {
-    const auto found = std::ranges::lower_bound(all, unknown);
-    return found != all.end() && *found == unknown ? static_cast<std::int32_t>(found - all.begin()) : -1;
-  };
-  // Blocks: those of cells that are joined by common ones.
-  mesh::JoinedSets sets(static_cast<std::int32_t>(all.size()));
-  for (const std::int32_t cell : cells) {
-    std::int32_t first = -1;
-    form.for_unknowns(cell, [&](std::int32_t unknown) {
-      const std::int32_t place = place_in_all(unknown);
-      if (first < 0) first = place;
-      sets.join(first, place);
-    });
-  }
-  std::vector<std::int32_t> order(all.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](std::int32_t place) { return sets.least(place); });
-  BlockInverses blocks;
-  std::vector<std::int32_t> block_of(all.size(), -1), place_of(block_of);
-  for (auto first = order.begin(); first != order.end();) {
-    const std::int32_t least = sets.least(*first);
-    const auto last = std::find_if(first, order.end(), [&](std::int32_t place) { return sets.least(place) != least; });
-    const auto size = static_cast<std::size_t>(last - first);
-    if (size <= most_unknowns) {
-      for (auto place = first; place != last; ++place) {
-        block_of[*place] = blocks.count();
-        place_of[*place] = static_cast<std::int32_t>(place - first);
-        blocks.unknowns.push_back(all[*place]);
-      }
-      blocks.begin.push_back(static_cast<std::int32_t>(blocks.unknowns.size()));
-      blocks.values_begin.push_back(blocks.values_begin.back() + static_cast<std::int64_t>(size * size));
-    }
-    first = last;
-  }
-
-  // The entries of A in them, from all cells that have their unknowns: these have a vertex of the cells.
-  std::vector<Eigen::MatrixXd> matrices;
-  for (std::int32_t block = 0; block < blocks.count(); ++block) {
-    const Eigen::Index size = blocks.begin[block + 1] - blocks.begin[block];
-    matrices.emplace_back(Eigen::MatrixXd::Zero(size, size));
-  }
-  CellEvaluator evaluator(form);
-  const int n = evaluator.dofs();
-  std::vector<double> packed(static_cast<std::size_t>(n) * (n + 1) / 2);
-  std::vector<std::int32_t> places(static_cast<std::size_t>(n));
-  for (const std::int32_t cell : mesh::cells_around(form.space->mesh(), cells)) {
-    bool meets = false;
-    form.for_nodes(cell, [&](int i, std::int32_t unknown) {
-      places[i] = unknown >= 0 ? place_in_all(unknown) : -1;
-      meets = meets || (places[i] >= 0 && block_of[places[i]] >= 0);
-    });
-    if (!meets) continue;
-    evaluator.move_to(cell);
-    evaluator.matrix(packed);
-    for (int i = 0, k = 0; i < n; ++i)
-      for (int j = 0; j <= i; ++j, ++k) {
-        const std::int32_t row = places[i], column = places[j];
-        if (row < 0 || column < 0 || block_of[row] < 0 || block_of[row] != block_of[column]) continue;
-        Eigen::MatrixXd& matrix = matrices[block_of[row]];
-        matrix(place_of[row], place_of[column]) += packed[k];
-        if (i != j) matrix(place_of[column], place_of[row]) += packed[k];
-      }
-  }
-  blocks.values.resize(static_cast<std::size_t>(blocks.values_begin.back()));
-  for (std::int32_t block = 0; block < blocks.count(); ++block) {
-    const Eigen::MatrixXd inverse =
-        matrices[block].llt().solve(Eigen::MatrixXd::Identity(matrices[block].rows(), matrices[block].cols()));
-    Eigen::Map<Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic>>(blocks.values.data() + blocks.values_begin[block],
-                                                                     inverse.rows(), inverse.cols()) =
-        (0.5 * (inverse + inverse.transpose())).cast<float>();
-  }
-  return blocks;
 }
 
 }  // namespace femcg::solver

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "operators/forms/bilinear_form.hpp"
-#include "operators/forms/element_matrices.hpp"
-#include "operators/transfers/local_solves.hpp"
 
 namespace femcg::solver {
 
@@ -20,9 +18,5 @@ std::vector<std::int32_t> bad_cells(const operators::BilinearForm& form, const s
 /// The longest over the shortest extent of a cell, 1 for regular ones: of the map from the regular cell at its centre
 /// the ratio of the singular values. The median over the cells, or some hundreds of them; 1 where there are none.
 double stretching(const mesh::Mesh& mesh);
-
-/// The inverses of the diagonal blocks of A of all unknowns of the bad cells, cells with common unknowns in one block.
-/// Blocks beyond the size of a few dozen cells are left out.
-operators::BlockInverses inverses_round(const operators::BilinearForm& form, const std::vector<std::int32_t>& cells);
 
 }  // namespace femcg::solver

@@ -97,14 +97,15 @@ RobinFacet at_other_points(const RobinFacet& facet, operators::FacetEvaluator& o
 
 }  // namespace
 
-std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, const PartOfForm& of) {
+std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, const PartOfForm& of,
+                                         LowerQuadrature quadrature) {
   auto coarse = std::make_unique<CoarseForm>();
   const FunctionSpace& of_fine = *fine.space;
   coarse->space = std::make_unique<const FunctionSpace>(of_fine, degree);
   const FunctionSpace& space = *coarse->space;
   BilinearForm& form = coarse->form;
   form.space = &space;
-  form.quadrature = std::min(fine.quadrature, degree + 1);
+  form.quadrature = quadrature == LowerQuadrature::of_fine ? fine.quadrature : std::min(fine.quadrature, degree + 1);
   form.diffusion = fine.diffusion;
   form.constant_diffusion = fine.constant_diffusion;
   form.diffusion_by_region = fine.diffusion_by_region;

@@ -32,10 +32,15 @@ struct CoarseForm {
   operators::CellEmbedding transfer;  ///< refers to this form and to the one before
 };
 
+/// How a form of a lower degree is integrated: exactly for its degree, or at the points of the finer form.
+enum class LowerQuadrature { of_degree, of_fine };
+
 /// The same problem in a lower degree on the same cells, curved ones included. A node is constrained where those of
 /// `fine` in the interior of the same vertex, edge, face or cell are, so that the spaces are nested. `fine`, and
-/// what this process has of it where several do, must outlive it. Collective.
-std::unique_ptr<CoarseForm> lower_degree(const operators::BilinearForm& fine, int degree, const PartOfForm& of = {});
+/// what this process has of it where several do, must outlive it. With the quadrature of `fine` the form is its
+/// Galerkin product. Collective.
+std::unique_ptr<CoarseForm> lower_degree(const operators::BilinearForm& fine, int degree, const PartOfForm& of = {},
+                                         LowerQuadrature quadrature = LowerQuadrature::of_degree);
 
 /// The same problem, of degree 1, on a box with half as many cells along each axis along which cells are at most half
 /// as long again as along the shortest: point smoothers act along these alone. Of an odd number the wider of the two at

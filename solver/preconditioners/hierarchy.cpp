@@ -16,6 +16,7 @@
 #include "operators/backend/threads/parallel_rows.hpp"
 #include "operators/distributed/distributed_operator.hpp"
 #include "operators/distributed/distributed_transfer.hpp"
+#include "operators/forms/cell_diffusion.hpp"
 #include "operators/forms/element_matrices.hpp"
 #include "operators/forms/suspect_cells.hpp"
 #include "operators/stored/assembled/assembly_on_gpu.hpp"
@@ -27,6 +28,7 @@
 #include "solver/preconditioners/bad_cells.hpp"
 #include "solver/preconditioners/chebyshev.hpp"
 #include "solver/preconditioners/coarse_solve.hpp"
+#include "solver/preconditioners/local_inverses.hpp"
 #include "solver/preconditioners/tensor.hpp"
 
 namespace femcg::solver {
@@ -146,6 +148,7 @@ class HierarchyMaker {
     forms_.push_back({&form, of_.subdomain});
     hierarchy_.stretching =
         of_.processes->sum(stretching(form.space->mesh())) / static_cast<double>(of_.processes->size());
+    find_cut_cells(form);
     while (add_coarser()) continue;
     of_.alone() ? make_alone() : make_together();
     add_transfers();
@@ -250,16 +253,26 @@ class HierarchyMaker {
     return operators::gathered_on_first(*of_.processes, subdomain.map, rows);
   }
 
+  /// D^-1 A is small for many functions of degree 2 and more on a cell in which the diffusion jumps: they vary where it
+  /// is small. Levels then integrate as the finest one does, and are its Galerkin products.
+  void find_cut_cells(const BilinearForm& form) {
+    constexpr double jump = 30;
+    if (form.space->degree() == 1) return;
+    cut_cells_ = operators::cells_with_jumps(form, jump, device_);
+    if (of_.processes->sum(static_cast<double>(cut_cells_.size())) > 0)
+      quadrature_of_levels_ = LowerQuadrature::of_fine;
+  }
+
   /// The form of the next coarser level, with the transfer to it; false where aggregation follows.
   bool add_coarser() {
     const BilinearForm& form = *forms_.back().form;
     const int degree = form.space->degree();
     PartOfForm of = of_;
     of.subdomain = forms_.back().subdomain;
-    std::unique_ptr<CoarseForm> next = degree > 1
-                                           ? lower_degree(form, next_degree(form.space->mesh().shape, degree), of)
-                                       : of_.alone() && form.unknowns > choice_.coarsest ? coarser_box(form)
-                                                                                         : nullptr;
+    std::unique_ptr<CoarseForm> next =
+        degree > 1 ? lower_degree(form, next_degree(form.space->mesh().shape, degree), of, quadrature_of_levels_)
+        : of_.alone() && form.unknowns > choice_.coarsest ? coarser_box(form)
+                                                          : nullptr;
     if (next == nullptr) return false;
     transfers_.emplace_back(std::move(next->transfer));
     forms_.push_back({&next->form, next->subdomain ? &*next->subdomain : nullptr});
@@ -302,20 +315,16 @@ class HierarchyMaker {
                                            make_stored(dense_inverse(operators::copied(matrix, Device::host)))));
   }
 
-  /// Round the bad cells, of several processes those without ghosts and shared unknowns.
+  /// Round the bad cells and, where they have local functions that no coarser level has, those that the diffusion cuts;
+  /// of several processes without shared unknowns.
   operators::BlockInverses blocks_of(const LevelForm& of) const {
-    if (bad_cells_.empty()) return {};
-    if (of.subdomain == nullptr) return inverses_round(*of.form, bad_cells_);
+    std::vector<std::int32_t> cells = bad_cells_;
+    if (of.form->space->degree() > 1) cells.insert(cells.end(), cut_cells_.begin(), cut_cells_.end());
+    if (cells.empty() || of.subdomain == nullptr) return inverses_round(*of.form, cells);
     const operators::IndexMap& map = of.subdomain->map;
     std::vector<char> is_shared(map.unknowns.size(), 0);
     for (std::int32_t i = map.first_shared; i < map.size(); ++i) is_shared[map.unknowns[i]] = 1;
-    std::vector<std::int32_t> cells = bad_cells_;
-    std::erase_if(cells, [&](std::int32_t cell) {
-      bool shares = false;
-      of.form->for_unknowns(cell, [&](std::int32_t unknown) { shares = shares || is_shared[unknown] != 0; });
-      return shares;
-    });
-    return inverses_round(*of.form, cells);
+    return inverses_round(*of.form, cells, is_shared);
   }
 
   void add_of_forms(std::span<const LevelForm> forms) {
@@ -481,7 +490,8 @@ class HierarchyMaker {
   const HierarchyChoice& choice_;
   Hierarchy<T> hierarchy_;
   std::vector<LevelForm> forms_;
-  std::vector<std::int32_t> bad_cells_;
+  std::vector<std::int32_t> bad_cells_, cut_cells_;  ///< cut: cells in which the diffusion jumps
+  LowerQuadrature quadrature_of_levels_ = LowerQuadrature::of_degree;
   std::vector<std::variant<CellEmbedding, RectangularMatrix>> transfers_;
 };
 

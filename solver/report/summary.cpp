@@ -77,7 +77,7 @@ void describe_levels(std::string& text, const Record& r) {
   for (const LevelSummary& level : r.hierarchy) {
     std::string more;
     if (level.largest_eigenvalue > 0) more += fmt::format(", largest eigenvalue {:.3g}", level.largest_eigenvalue);
-    if (level.blocks > 0) more += fmt::format(", {} blocks round bad cells inverted", grouped(level.blocks));
+    if (level.blocks > 0) more += fmt::format(", {} blocks of bad cells inverted", grouped(level.blocks));
     line(text, &level == r.hierarchy.data() ? "levels" : "",
          fmt::format("{}: {} unknowns, {}, {}{}", level.kind, grouped(level.unknowns),
                      level.operator_name.empty() ? r.op.name : level.operator_name,

@@ -15,6 +15,7 @@
 #include "solver/preconditioners/bad_cells.hpp"
 #include "solver/preconditioners/coarse_solve.hpp"
 #include "solver/preconditioners/cycle.hpp"
+#include "tests/dense_matrix.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/systems.hpp"
@@ -34,14 +35,6 @@ std::array<int, 3> cells_for(CellShape shape, int across) {
   return {across, across, mesh::dimension(shape) == 3 ? across : 1};
 }
 
-Eigen::MatrixXd dense_matrix(const BilinearForm& form) {
-  const CsrMatrix<double> matrix = assemble<double>(form, assemble_element_matrices(form));
-  Eigen::MatrixXd a = Eigen::MatrixXd::Zero(matrix.rows, matrix.rows);
-  for (std::int32_t i = 0; i < matrix.rows; ++i)
-    for (std::int64_t k = matrix.row_offsets[i]; k < matrix.row_offsets[i + 1]; ++k)
-      a(i, matrix.columns[k]) = matrix.values[k];
-  return a;
-}
 RectangularMatrix sparse_matrix(const BilinearForm& form) {
   CsrMatrix<double> matrix = assemble<double>(form, assemble_element_matrices(form));
   return {matrix.rows, matrix.rows, std::move(matrix.row_offsets), std::move(matrix.columns), std::move(matrix.values)};
@@ -212,8 +205,8 @@ TEST_CASE("the operator of a lower degree, or of a coarser box, is the Galerkin 
       const auto coarse = lower_degree(fine.form, 2);
       const auto transfer = transfer_to(*coarse);
       const Eigen::MatrixXd p = prolongation(*transfer, fine.form.unknowns, coarse->form.unknowns);
-      const Eigen::MatrixXd galerkin_product = p.transpose() * dense_matrix(fine.form) * p;
-      CHECK((dense_matrix(coarse->form) - galerkin_product).norm() <= 1e-6 * galerkin_product.norm());
+      const Eigen::MatrixXd galerkin_product = p.transpose() * tests::dense_matrix(fine.form) * p;
+      CHECK((tests::dense_matrix(coarse->form) - galerkin_product).norm() <= 1e-6 * galerkin_product.norm());
 
       for (const int across : {4, 5}) {
         tests::SmallForm first = tests::make_form(shape, 1, cells_for(shape, across), options);
@@ -223,8 +216,8 @@ TEST_CASE("the operator of a lower degree, or of a coarser box, is the Galerkin 
         if (box == nullptr) continue;
         const auto halved = transfer_to(*box);
         const Eigen::MatrixXd p_box = prolongation(*halved, first.form.unknowns, box->form.unknowns);
-        const Eigen::MatrixXd of_box = p_box.transpose() * dense_matrix(first.form) * p_box;
-        CHECK((dense_matrix(box->form) - of_box).norm() <= 1e-6 * of_box.norm());
+        const Eigen::MatrixXd of_box = p_box.transpose() * tests::dense_matrix(first.form) * p_box;
+        CHECK((tests::dense_matrix(box->form) - of_box).norm() <= 1e-6 * of_box.norm());
       }
     }
   }
@@ -276,7 +269,7 @@ TEST_CASE_TEMPLATE("a cycle is symmetric and positive definite, and near the inv
         CHECK(hierarchy.levels.size() >= 2);
         const Eigen::MatrixXd m = matrix_of_cycle(hierarchy);
         CHECK((m - m.transpose()).norm() <= 100 * rounding * m.norm());
-        const Eigen::VectorXd values = spectrum(0.5 * (m + m.transpose()), dense_matrix(small.form));
+        const Eigen::VectorXd values = spectrum(0.5 * (m + m.transpose()), tests::dense_matrix(small.form));
         CHECK(values.minCoeff() > (smoother == 1 ? 0.05 : 0.2));
         CHECK(values.maxCoeff() < 1.05);
       }
@@ -294,7 +287,7 @@ TEST_CASE("a level of aggregates that would have too many entries gets no smooth
   CHECK(lean.unsmoothed >= 1);
   CHECK(lean.operator_complexity < usual.operator_complexity);
   const Eigen::MatrixXd m = matrix_of_cycle(lean);
-  const Eigen::VectorXd values = spectrum(0.5 * (m + m.transpose()), dense_matrix(small.form));
+  const Eigen::VectorXd values = spectrum(0.5 * (m + m.transpose()), tests::dense_matrix(small.form));
   CHECK(values.minCoeff() > 0.1);
   CHECK(values.maxCoeff() < 1.05);
 }
@@ -440,6 +433,26 @@ TEST_CASE("jumps of the diffusion cost few iterations") {
       // Rounding alone leaves residuals of 1e-9 for a random b, since |A| |x| is 1e7 |b|.
       CHECK(iterations_with_multigrid(small.form, "csr", 1e-8) <= 15);
     }
+}
+
+TEST_CASE("a diffusion that jumps inside cells costs few iterations") {
+  for (const CellShape shape : shapes)
+    for (int degree = 2; degree <= 4; ++degree)
+      for (const double jump : {1e-6, 1e6}) {
+        CAPTURE(mesh::name(shape));
+        CAPTURE(degree);
+        CAPTURE(jump);
+        const bool is_plane = mesh::dimension(shape) == 2;
+        tests::SmallForm small = tests::make_form(shape, degree, cells_for(shape, (is_plane ? 96 : 18) / degree),
+                                                  {.varying = false, .distort = 0});
+        small.form.diffusion = [jump](std::int32_t, std::span<const double> points, std::span<double> values) {
+          for (std::size_t k = 0; k < values.size(); ++k)
+            values[k] = std::hypot(points[3 * k] - 0.45, points[3 * k + 1] - 0.55) < 0.25 ? jump : 1.0;
+        };
+        const int iterations = iterations_with_multigrid(small.form, "csr", 1e-7);
+        CHECK(iterations >= 5);
+        CHECK(iterations <= (shape == CellShape::hexahedron ? 32 : 18));
+      }
 }
 
 TEST_CASE("slivers cost no iterations: their unknowns are inverted in the smoother") {
