@@ -171,7 +171,8 @@ class MatricesRound {
 
 BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::int32_t>& cells,
                              const std::vector<char>& left_out) {
-  constexpr std::size_t at_once = 512;  // cells whose surroundings are in memory
+  constexpr std::size_t most_entries = std::size_t{1} << 25;  // of element matrices, in memory at once
+  const auto n = static_cast<std::size_t>(form.dofs_per_cell());
   const Blocks blocks(form, cells, left_out);
   BlockInverses inverses;
   for (const std::vector<std::int32_t>& unknowns : blocks.unknowns()) {
@@ -182,7 +183,7 @@ BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::in
   inverses.values.resize(static_cast<std::size_t>(inverses.values_begin.back()));
   for (std::size_t first = 0, last = 0; first < blocks.cells().size(); first = last) {
     std::vector<std::int32_t> of_these;
-    for (; last < blocks.cells().size() && of_these.size() < at_once; ++last)
+    for (; last < blocks.cells().size() && of_these.size() * n * n < most_entries; ++last)
       of_these.insert(of_these.end(), blocks.cells()[last].begin(), blocks.cells()[last].end());
     const MatricesRound matrices(form, of_these);
     mesh::parallel_for(last - first, [&](std::size_t k) {
