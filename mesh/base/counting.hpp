@@ -5,9 +5,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "mesh/base/first_failure.hpp"
+#include "mesh/base/pages.hpp"
 
 // What threads find out together. None of it depends on their number, nor on who comes first.
 
@@ -83,8 +85,17 @@ std::vector<Item> collect(std::int64_t count, Find find, std::int64_t block = st
     const std::int64_t begin = static_cast<std::int64_t>(b) * block, end = std::min(begin + block, count);
     for (std::int64_t i = begin; i < end; ++i) find(i, of_block[b]);
   });
+  std::vector<std::size_t> begin(of_block.size());
+  std::size_t total = 0;
+  for (std::size_t b = 0; b < of_block.size(); ++b) begin[b] = std::exchange(total, total + of_block[b].size());
   std::vector<Item> all;
-  for (const std::vector<Item>& some : of_block) all.insert(all.end(), some.begin(), some.end());
+  all.reserve(total);
+  fetch_pages(all.data(), total * sizeof(Item));
+  all.resize(total);
+  parallel_for(of_block.size(), [&](std::size_t b) {
+    std::ranges::move(of_block[b], all.begin() + static_cast<std::ptrdiff_t>(begin[b]));
+    of_block[b] = {};
+  });
   return all;
 }
 

@@ -92,6 +92,14 @@ class FacetEvaluator {
 void for_each_facet(const mesh::FunctionSpace& space, int quadrature, std::size_t count,
                     const std::function<void(FacetEvaluator&, std::size_t)>& work);
 
+/// Writes the values of a density at the points of facet k, where the evaluator is.
+using FacetDensity = std::function<void(const FacetEvaluator&, std::size_t k, std::span<double> values)>;
+
+/// Adds the integrals of a density times phi_i over facets to `of_dofs`, in the order of the facets. Failures as in
+/// for_each_cell.
+void add_facet_moments(const mesh::FunctionSpace& space, int quadrature, std::span<const mesh::BoundaryFacet> facets,
+                       const FacetDensity& density, std::span<double> of_dofs);
+
 /// K_e of every cell, in double precision, packed as in CellEvaluator::matrix, on one device.
 struct ElementMatrices {
   int dofs = 0;

@@ -88,4 +88,24 @@ void for_each_facet(const mesh::FunctionSpace& space, int quadrature, std::size_
       count, [&] { return FacetEvaluator(space, quadrature); }, work);
 }
 
+void add_facet_moments(const mesh::FunctionSpace& space, int quadrature, std::span<const mesh::BoundaryFacet> facets,
+                       const FacetDensity& density, std::span<double> of_dofs) {
+  const std::size_t n = space.facet_nodes(0).size();
+  mesh::Array<double> moments = mesh::array_of<double>(facets.size() * n);
+  for_each_facet(space, quadrature, facets.size(), [&](FacetEvaluator& evaluator, std::size_t k) {
+    evaluator.move_to(facets[k]);
+    std::vector<double> values(static_cast<std::size_t>(evaluator.points()));
+    density(evaluator, k, values);
+    const std::vector<int>& nodes = space.facet_nodes(facets[k].facet);
+    for (std::size_t i = 0; i < n; ++i)
+      for (int q = 0; q < evaluator.points(); ++q)
+        moments[k * n + i] += values[q] * evaluator.measures()[q] * evaluator.values()(q, nodes[i]);
+  });
+  for (std::size_t k = 0; k < facets.size(); ++k) {
+    const mesh::CellDofs dofs = space.dofs(facets[k].cell);
+    const std::vector<int>& nodes = space.facet_nodes(facets[k].facet);
+    for (std::size_t i = 0; i < n; ++i) of_dofs[dofs[nodes[i]]] += moments[k * n + i];
+  }
+}
+
 }  // namespace femcg::operators

@@ -298,29 +298,22 @@ void Load::add_boundary_terms(const Problem& problem) {
   const auto is_flux = [&](const ConditionedFacet& at) {
     return at.kind == BoundaryKind::flux && data_.boundary[at.condition].value.constant() != 0.0;
   };
-  std::vector<const ConditionedFacet*> given;
+  std::vector<int> conditions;
+  std::vector<mesh::BoundaryFacet> facets;
   for (const ConditionedFacet& at : problem.boundary())
-    if (!at.insulated() && (at.kind == BoundaryKind::transfer ? !uniform_ambient_ : is_flux(at))) given.push_back(&at);
-  const std::size_t n = space.facet_nodes(0).size();
-  mesh::Array<double> moments = mesh::array_of<double>(given.size() * n);
+    if (!at.insulated() && (at.kind == BoundaryKind::transfer ? !uniform_ambient_ : is_flux(at))) {
+      conditions.push_back(at.condition);
+      facets.push_back(at.facet);
+    }
   std::atomic<bool> any = given_;
-  const auto integrate = [&](operators::FacetEvaluator& evaluator, std::size_t k) {
-    evaluator.move_to(given[k]->facet);
-    std::vector<double> values(evaluator.points());
-    prescribed_flux(data_.boundary[given[k]->condition], evaluator.points_in_space(), values);
-    if (!any.load(std::memory_order_relaxed) && std::ranges::any_of(values, is_given)) any = true;
-    const std::vector<int>& nodes = space.facet_nodes(given[k]->facet.facet);
-    for (std::size_t i = 0; i < n; ++i)
-      for (int q = 0; q < evaluator.points(); ++q)
-        moments[k * n + i] += values[q] * evaluator.measures()[q] * evaluator.values()(q, nodes[i]);
-  };
-  operators::for_each_facet(space, problem.form().quadrature, given.size(), integrate);
+  operators::add_facet_moments(
+      space, problem.form().quadrature, facets,
+      [&](const operators::FacetEvaluator& facet, std::size_t k, std::span<double> values) {
+        prescribed_flux(data_.boundary[conditions[k]], facet.points_in_space(), values);
+        if (!any.load(std::memory_order_relaxed) && std::ranges::any_of(values, is_given)) any = true;
+      },
+      of_dofs_);
   given_ = any;
-  for (std::size_t k = 0; k < given.size(); ++k) {
-    const auto dofs = space.dofs(given[k]->facet.cell);
-    const std::vector<int>& nodes = space.facet_nodes(given[k]->facet.facet);
-    for (std::size_t i = 0; i < n; ++i) of_dofs_[dofs[nodes[i]]] += moments[k * n + i];
-  }
 }
 
 /// Adds the uniform ambient value times the moments of transfer to of_dofs_, which are sums over all processes.

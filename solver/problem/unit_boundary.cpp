@@ -17,24 +17,15 @@ namespace {
 /// Integrals of transfer phi_i, of the facets of this process.
 mesh::Array<double> transfer_moments(const Problem& problem) {
   const operators::BilinearForm& form = problem.form();
-  const mesh::FunctionSpace& space = *form.space;
-  const std::size_t n = space.facet_nodes(0).size();
-  mesh::Array<double> of_facets = mesh::array_of<double>(form.robin.size() * n);
-  operators::for_each_facet(
-      space, form.quadrature, form.robin.size(), [&](operators::FacetEvaluator& facet, std::size_t k) {
-        const operators::RobinFacet& robin = form.robin[k];
-        facet.move_to({robin.cell, robin.facet});
-        const std::vector<int>& nodes = space.facet_nodes(robin.facet);
-        for (std::size_t i = 0; i < nodes.size(); ++i)
-          for (int q = 0; q < facet.points(); ++q)
-            of_facets[k * n + i] += robin.transfer[q] * facet.measures()[q] * facet.values()(q, nodes[i]);
-      });
-  mesh::Array<double> of_dofs = mesh::array_of<double>(space.dof_count());
-  for (std::size_t k = 0; k < form.robin.size(); ++k) {
-    const auto dofs = space.dofs(form.robin[k].cell);
-    const std::vector<int>& nodes = space.facet_nodes(form.robin[k].facet);
-    for (std::size_t i = 0; i < nodes.size(); ++i) of_dofs[dofs[nodes[i]]] += of_facets[k * n + i];
-  }
+  std::vector<mesh::BoundaryFacet> facets;
+  for (const operators::RobinFacet& robin : form.robin) facets.push_back({robin.cell, robin.facet});
+  mesh::Array<double> of_dofs = mesh::array_of<double>(form.space->dof_count());
+  operators::add_facet_moments(
+      *form.space, form.quadrature, facets,
+      [&](const operators::FacetEvaluator&, std::size_t k, std::span<double> values) {
+        std::ranges::copy(form.robin[k].transfer, values.begin());
+      },
+      of_dofs);
   return of_dofs;
 }
 
@@ -59,17 +50,17 @@ UnitBoundary make_unit_boundary(const Problem& problem) {
     shared.add_up(transfer);
   }
   if (lift.empty() && transfer.empty()) return unit;
-  std::vector<UnitBoundary::Row> rows =
-      mesh::collect<UnitBoundary::Row>(form.space->dof_count(), [&](std::int64_t dof, auto& found) {
-        const double of_lift = lift.empty() ? 0 : lift[dof], of_transfer = transfer.empty() ? 0 : transfer[dof];
-        if (of_lift != 0 || of_transfer != 0)
-          found.push_back({static_cast<std::int32_t>(dof), form.unknown_of_dof[dof], of_lift, of_transfer});
-      });
-  const auto constrained =
-      std::ranges::stable_partition(rows, [](const UnitBoundary::Row& row) { return row.unknown >= 0; });
-  unit.constrained.assign(constrained.begin(), constrained.end());
-  rows.erase(constrained.begin(), constrained.end());
-  unit.unknowns = std::move(rows);
+  const auto rows = [&](bool constrained) {
+    return mesh::collect<UnitBoundary::Row>(form.space->dof_count(), [&](std::int64_t dof, auto& found) {
+      const std::int32_t unknown = form.unknown_of_dof[dof];
+      if ((unknown < 0) != constrained) return;
+      const double of_lift = lift.empty() ? 0 : lift[dof], of_transfer = transfer.empty() ? 0 : transfer[dof];
+      if (of_lift != 0 || of_transfer != 0)
+        found.push_back({static_cast<std::int32_t>(dof), unknown, of_lift, of_transfer});
+    });
+  };
+  unit.unknowns = rows(false);
+  unit.constrained = rows(true);
   return unit;
 }
 

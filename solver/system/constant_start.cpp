@@ -30,13 +30,19 @@ struct RobinPoints {
   std::vector<double> ambient;
 };
 
+/// The facets with transfer, in the order of BilinearForm::robin.
+std::vector<const ConditionedFacet*> robin_facets(const Problem& problem) {
+  std::vector<const ConditionedFacet*> facets;
+  for (const ConditionedFacet& at : problem.boundary())
+    if (!at.insulated() && at.kind == BoundaryKind::transfer) facets.push_back(&at);
+  return facets;
+}
+
 /// Calls work(evaluator, k, points) for Robin facet k, in parallel; there are `count` of them.
 template <class Work>
 void for_robin_facets(const Problem& problem, const Load& load, const Work& work) {
   const operators::BilinearForm& form = problem.form();
-  std::vector<const ConditionedFacet*> facets;  // in the order of BilinearForm::robin
-  for (const ConditionedFacet& at : problem.boundary())
-    if (!at.insulated() && at.kind == BoundaryKind::transfer) facets.push_back(&at);
+  const std::vector<const ConditionedFacet*> facets = robin_facets(problem);
   operators::for_each_facet(
       *form.space, form.quadrature, facets.size(), [&](operators::FacetEvaluator& evaluator, std::size_t k) {
         evaluator.move_to(facets[k]->facet);
@@ -93,11 +99,11 @@ Components::Components(const Problem& problem, std::vector<double> diagonal)
     if (const std::int32_t i = form.unknown_of_dof[dof]; i >= 0) owned_[i] = problem.shared().owns(dof) ? 1 : 0;
 }
 
-template <class Terms>
-auto Components::several_sums(const Terms& terms) const {
+template <class PartOf, class Terms>
+auto Components::sums_of_items(std::size_t items, const PartOf& part_of, const Terms& terms) const {
   constexpr std::size_t count = std::tuple_size_v<std::invoke_result_t<Terms, std::size_t>>;
   constexpr std::size_t block = std::size_t{1} << 16;
-  const std::size_t rows = diagonal_.size(), blocks = (rows + block - 1) / block, components = this->count();
+  const std::size_t blocks = (items + block - 1) / block, components = this->count();
   std::vector<std::array<double, count>> parts(blocks * components);
   // In long double: rounding would be taken for heat.
 #pragma omp parallel
@@ -105,16 +111,17 @@ auto Components::several_sums(const Terms& terms) const {
     std::vector<std::array<long double, count>> sums(components);
 #pragma omp for schedule(static)
     for (std::size_t b = 0; b < blocks; ++b) {
-      const std::size_t first = b * block, last = std::min(rows, first + block);
+      const std::size_t first = b * block, last = std::min(items, first + block);
       if (components == 1 && owned_.empty()) {
         parts[b] = sums_of_block(first, last, terms);
         continue;
       }
       std::ranges::fill(sums, std::array<long double, count>{});
       for (std::size_t i = first; i < last; ++i) {
-        if (!owns(i)) continue;
+        const std::int32_t part = part_of(i);
+        if (part < 0) continue;
         const std::array<double, count> all = terms(i);
-        for (std::size_t n = 0; n < count; ++n) sums[of_unknown(i)][n] += all[n];
+        for (std::size_t n = 0; n < count; ++n) sums[part][n] += all[n];
       }
       for (std::size_t k = 0; k < components; ++k)
         for (std::size_t n = 0; n < count; ++n) parts[b * components + k][n] = static_cast<double>(sums[k][n]);
@@ -127,6 +134,21 @@ auto Components::several_sums(const Terms& terms) const {
     problem_->shared().sum(sums[n]);
   }
   return sums;
+}
+
+template <class Terms>
+auto Components::several_sums(const Terms& terms) const {
+  return sums_of_items(
+      diagonal_.size(), [&](std::size_t i) { return owns(i) ? static_cast<std::int32_t>(of_unknown(i)) : -1; }, terms);
+}
+
+template <class Rows, class Terms>
+auto Components::sums_of_rows(const Rows& rows, const Terms& terms) const {
+  const auto part_of = [&](std::size_t k) {
+    const auto unknown = static_cast<std::size_t>(rows[k].unknown);
+    return owns(unknown) ? static_cast<std::int32_t>(of_unknown(unknown)) : -1;
+  };
+  return sums_of_items(rows.size(), part_of, [&](std::size_t k) { return terms(rows[k]); });
 }
 
 template <class Term>
@@ -152,20 +174,16 @@ void ConstantStart::find_rows(const Load& load) {
       operators::cells_at_vertices(space, [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; }));
   reaction_.resize(load.boundary_values().size());
   for (std::size_t k = 0; k < reaction_.size(); ++k) reaction_[k] = known[problem.dirichlet_dofs()[k].dof];
-  const std::size_t n = space.facet_nodes(0).size();
-  mesh::Array<double> moments = mesh::array_of<double>(form.robin.size() * n);
-  for_robin_facets(problem, load, [&](operators::FacetEvaluator& facet, std::size_t k, const RobinPoints& points) {
-    const std::vector<int>& nodes = space.facet_nodes(points.at->facet.facet);
-    for (std::size_t i = 0; i < nodes.size(); ++i)
-      for (int q = 0; q < facet.points(); ++q)
-        moments[k * n + i] +=
-            points.transfer[q] * points.ambient[q] * facet.measures()[q] * facet.values()(q, nodes[i]);
-  });
-  for (std::size_t k = 0; k < form.robin.size(); ++k) {
-    const auto dofs = space.dofs(form.robin[k].cell);
-    const std::vector<int>& nodes = space.facet_nodes(form.robin[k].facet);
-    for (std::size_t i = 0; i < nodes.size(); ++i) known[dofs[nodes[i]]] -= moments[k * n + i];
-  }
+  const std::vector<const ConditionedFacet*> facets = robin_facets(problem);
+  std::vector<mesh::BoundaryFacet> at;
+  for (const ConditionedFacet* facet : facets) at.push_back(facet->facet);
+  operators::add_facet_moments(
+      space, form.quadrature, at,
+      [&](const operators::FacetEvaluator& facet, std::size_t k, std::span<double> values) {
+        load.boundary()[facets[k]->condition].ambient.evaluate(facet.points_in_space(), values);
+        for (std::size_t q = 0; q < values.size(); ++q) values[q] *= -form.robin[k].transfer[q];
+      },
+      known);
   problem.shared().add_up(known);
   mesh::Array<double> unit = mesh::array_of<double>(known.size());
   for (const UnitBoundary::Row& row : problem.unit_boundary().unknowns) unit[row.dof] = row.lift - row.transfer;
@@ -191,15 +209,12 @@ void ConstantStart::find_uniform_rows(const Load& load) {
 /// c, and what it leaves of the load; a component where that is rounding has none.
 void ConstantStart::find_constants(const Load& load) {
   const Problem& problem = of_->problem();
-  std::vector<double> units(parts_.size()), magnitudes(parts_.size()), values(parts_.size()), known(parts_.size());
-  for (const BoundaryRow& row : rows_) {
-    if (!of_->owns(row.unknown)) continue;
-    units[of_->of_unknown(row.unknown)] += row.unit;
-    magnitudes[of_->of_unknown(row.unknown)] += std::abs(row.unit);
-    known[of_->of_unknown(row.unknown)] += std::abs(row.known);
-  }
+  const auto [units, magnitudes, known] = of_->sums_of_rows(rows_, [](const BoundaryRow& row) {
+    return std::array{row.unit, std::abs(row.unit), std::abs(row.known)};
+  });
+  std::vector<double> values(parts_.size());
   for (const DirichletDof& dof : problem.dirichlet_dofs()) values[of_->of_dof(dof.dof)] += 1;
-  for (std::vector<double>* each : {&units, &magnitudes, &values, &known}) problem.shared().sum(*each);
+  problem.shared().sum(values);
   const std::span<const double> b = load.values();
   const std::vector<double> loads = of_->sums([&](std::size_t i) { return b[i]; });
   for (std::size_t k = 0; k < parts_.size(); ++k) {
@@ -211,16 +226,19 @@ void ConstantStart::find_constants(const Load& load) {
   values_ = mesh::unset<double>(b.size());
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = b[i];
-  std::vector<double> noise(parts_.size());  // entries that are nothing but rounding
-  for (BoundaryRow& row : rows_) {
-    const std::size_t k = of_->of_unknown(row.unknown);
-    const double part = parts_[k].constant * row.unit, whole = std::abs(b[row.unknown]) + std::abs(part);
-    double& value = values_[row.unknown];
-    value -= part;
+  const auto part_of_row = [&](const BoundaryRow& row) {
+    return parts_[of_->of_unknown(row.unknown)].constant * row.unit;
+  };
+  operators::for_each_row(std::ssize(rows_), [&](std::int64_t k) {
+    BoundaryRow& row = rows_[k];
+    const double part = part_of_row(row);
+    values_[row.unknown] -= part;
     row.known -= part;
-    if (of_->owns(row.unknown) && value != 0 && std::abs(value) <= 64 * epsilon * whole) ++noise[k];
-  }
-  problem.shared().sum(noise);
+  });
+  const std::vector<double> noise = of_->sums_of_rows(rows_, [&](const BoundaryRow& row) {
+    const double value = values_[row.unknown], whole = std::abs(b[row.unknown]) + std::abs(part_of_row(row));
+    return std::array{value != 0 && std::abs(value) <= 64 * epsilon * whole ? 1.0 : 0.0};  // nothing but rounding
+  })[0];
   const std::vector<double> counts = of_->sums([&](std::size_t i) { return values_[i] != 0 ? 1.0 : 0.0; });
   for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].is_loaded = counts[k] > noise[k];
   scale_parts(b);
@@ -251,7 +269,9 @@ void ConstantStart::scale_parts(std::span<const double> b) {
   for (const Part& part : parts_) scales.push_back(part.is_loaded ? PowerOfTwo(part.exponent) : PowerOfTwo::zero());
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = scales[of_->of_unknown(i)](values_[i]);
-  for (BoundaryRow& row : rows_) row.known = std::ldexp(row.known, parts_[of_->of_unknown(row.unknown)].exponent);
+  operators::for_each_row(std::ssize(rows_), [&](std::int64_t k) {
+    rows_[k].known = std::ldexp(rows_[k].known, parts_[of_->of_unknown(rows_[k].unknown)].exponent);
+  });
   const std::vector<double> sums = of_->sums([&](std::size_t i) { return values_[i]; });
   for (std::size_t k = 0; k < parts_.size(); ++k) {
     parts_[k].rounding = std::ldexp(parts_[k].rounding, parts_[k].exponent);
@@ -288,40 +308,38 @@ std::vector<double> ConstantStart::largest_values() const {
 /// With G = g - c on the constrained dofs: a(G, G) + integral of transfer ((c - ambient)^2 + 2 (c - ambient) G).
 void ConstantStart::find_energies(const Load& load) {
   const Problem& problem = of_->problem();
-  std::vector<double> energies(parts_.size());
   const std::vector<double>& values = load.boundary_values();
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    const std::int32_t part = of_->of_dof(problem.dirichlet_dofs()[k].dof);
-    const double c = parts_[part].constant;
-    const int exponent = parts_[part].exponent;
-    energies[part] += std::ldexp(values[k] - c, exponent) *
-                      std::ldexp(reaction_[k] - c * problem.unit_boundary().reactions[k], exponent);
-  }
-  add_energies_of_transfer(load, energies);
-  problem.shared().sum(energies);
-  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].energy = energies[k];
+  const auto part_of = [&](std::size_t k) { return of_->of_dof(problem.dirichlet_dofs()[k].dof); };
+  const std::vector<double> energies = of_->sums_of_items(values.size(), part_of, [&](std::size_t k) {
+    const Part& part = parts_[static_cast<std::size_t>(part_of(k))];
+    return std::array{std::ldexp(values[k] - part.constant, part.exponent) *
+                      std::ldexp(reaction_[k] - part.constant * problem.unit_boundary().reactions[k], part.exponent)};
+  })[0];
+  const std::vector<double> of_transfer = energies_of_transfer(load);
+  for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].energy = energies[k] + of_transfer[k];
 }
 
-void ConstantStart::add_energies_of_transfer(const Load& load, std::vector<double>& energies) const {
+std::vector<double> ConstantStart::energies_of_transfer(const Load& load) const {
   const Problem& problem = of_->problem();
   const operators::BilinearForm& form = problem.form();
   const mesh::FunctionSpace& space = *form.space;
+  std::vector<double> energies(parts_.size());
   if (load.uniform_value() && load.uniform_ambient()) {
-    std::vector<double> all(parts_.size()), constrained(parts_.size());  // integrals of transfer phi_i
-    const auto add = [&](const std::vector<UnitBoundary::Row>& rows, std::vector<double>& sums) {
-      for (const UnitBoundary::Row& row : rows)
-        if (problem.shared().owns(row.dof)) sums[of_->of_dof(row.dof)] += row.transfer;
+    const auto integrals = [&](const std::vector<UnitBoundary::Row>& rows) {  // of transfer phi_i
+      const auto part_of = [&](std::size_t k) {
+        return problem.shared().owns(rows[k].dof) ? of_->of_dof(rows[k].dof) : -1;
+      };
+      return of_->sums_of_items(rows.size(), part_of, [&](std::size_t k) { return std::array{rows[k].transfer}; })[0];
     };
-    add(problem.unit_boundary().constrained, constrained);
-    all = constrained;
-    add(problem.unit_boundary().unknowns, all);
+    const std::vector<double> constrained = integrals(problem.unit_boundary().constrained),
+                              free = integrals(problem.unit_boundary().unknowns);
     for (std::size_t k = 0; k < parts_.size(); ++k) {
       const auto scaled = [&](double number) { return std::ldexp(number, parts_[k].exponent); };
       const double above = scaled(parts_[k].constant - *load.uniform_ambient()),
                    beyond = scaled(*load.uniform_value() - parts_[k].constant);
-      energies[k] += above * (above * all[k] + 2 * beyond * constrained[k]);
+      energies[k] = above * (above * (constrained[k] + free[k]) + 2 * beyond * constrained[k]);
     }
-    return;
+    return energies;
   }
   std::vector<double> of_facets(form.robin.size());
   const auto part_of = [&](const ConditionedFacet& at) { return of_->of_dof(space.dofs(at.facet.cell)[0]); };
@@ -340,6 +358,8 @@ void ConstantStart::add_energies_of_transfer(const Load& load, std::vector<doubl
   });
   for (std::size_t k = 0; k < of_facets.size(); ++k)
     energies[of_->of_dof(space.dofs(form.robin[k].cell)[0])] += of_facets[k];
+  problem.shared().sum(energies);
+  return energies;
 }
 
 std::vector<double> ConstantStart::energies(std::span<const double> w) const { return energies(w, works(w)); }
@@ -350,10 +370,9 @@ std::vector<double> ConstantStart::works(std::span<const double> w) const {
 
 /// With w'Aw = w'r of the start, as CG has it: energy - 2 known'w + w'Aw.
 std::vector<double> ConstantStart::energies(std::span<const double> w, std::span<const double> works) const {
-  std::vector<double> energies(parts_.size()), known(parts_.size());
-  for (const BoundaryRow& row : rows_)
-    if (of_->owns(row.unknown)) known[of_->of_unknown(row.unknown)] += row.known * w[row.unknown];
-  of_->problem().shared().sum(known);
+  std::vector<double> energies(parts_.size());
+  const std::vector<double> known =
+      of_->sums_of_rows(rows_, [&](const BoundaryRow& row) { return std::array{row.known * w[row.unknown]}; })[0];
   constexpr double rounding = 16 * epsilon;
   for (std::size_t k = 0; k < parts_.size(); ++k)
     energies[k] = std::max(
@@ -363,10 +382,8 @@ std::vector<double> ConstantStart::energies(std::span<const double> w, std::span
 
 /// 1'r, where (A1)'w spares the rounding of A w.
 std::vector<double> ConstantStart::imbalances(std::span<const double> w) const {
-  std::vector<double> sums(parts_.size());
-  for (const BoundaryRow& row : rows_)
-    if (of_->owns(row.unknown)) sums[of_->of_unknown(row.unknown)] -= row.unit * w[row.unknown];
-  of_->problem().shared().sum(sums);
+  std::vector<double> sums =
+      of_->sums_of_rows(rows_, [&](const BoundaryRow& row) { return std::array{-row.unit * w[row.unknown]}; })[0];
   for (std::size_t k = 0; k < parts_.size(); ++k) sums[k] += parts_[k].imbalance;
   return sums;
 }

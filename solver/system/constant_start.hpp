@@ -36,6 +36,12 @@ class Components {
   /// The same of several terms at once, a std::array of them for each unknown.
   template <class Terms>
   auto several_sums(const Terms& terms) const;
+  /// The same over rows, each of the unknown `unknown`: terms(row).
+  template <class Rows, class Terms>
+  auto sums_of_rows(const Rows& rows, const Terms& terms) const;
+  /// The same over so many items: item k is of component part_of(k), or of none of this process where that is below 0.
+  template <class PartOf, class Terms>
+  auto sums_of_items(std::size_t items, const PartOf& part_of, const Terms& terms) const;
 
  private:
   const Problem* problem_;
@@ -110,7 +116,7 @@ class ConstantStart {
   void find_uniform_rows(const Load& load);
   void find_constants(const Load& load);
   void find_energies(const Load& load);
-  void add_energies_of_transfer(const Load& load, std::vector<double>& energies) const;
+  std::vector<double> energies_of_transfer(const Load& load) const;
   void scale_parts(std::span<const double> b);
   std::vector<double> largest_values() const;
   std::vector<double> works(std::span<const double> w) const;  ///< w'(b - c A1)
