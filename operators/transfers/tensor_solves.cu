@@ -5,6 +5,7 @@
 
 #include "operators/backend/cuda/cublas.cuh"
 #include "operators/backend/launch.cuh"
+#include "operators/transfers/places_of_nodes.cuh"
 #include "operators/transfers/tensor_solves.hpp"
 
 namespace femcg::operators {
@@ -63,6 +64,31 @@ __global__ void __launch_bounds__(block_threads)
   const std::int64_t at = std::int64_t{unknowns[i]} * stride;
   d[at] += step;
   x[at] += step;
+}
+
+struct PointsOnGpu {
+  cuda::PlacesOfNodes::Pointers nodes;
+  const std::int32_t* node_at;
+  int degree;
+  std::int32_t cells[3], first[3], size[3];
+};
+
+/// A point is in the cell that it begins, or in the last one.
+__global__ void __launch_bounds__(block_threads)
+    places_of_points_kernel(std::int64_t points, PointsOnGpu of, std::int32_t* places) {
+  const std::int64_t point = cuda::thread_number();
+  if (point >= points) return;
+  const std::int64_t line = point / of.size[0];
+  const std::int32_t at[3] = {static_cast<std::int32_t>(point % of.size[0]),
+                              static_cast<std::int32_t>(line % of.size[1]),
+                              static_cast<std::int32_t>(line / of.size[1])};
+  std::int32_t cell = 0, place = 0;
+  for (int axis = 2; axis >= 0; --axis) {
+    const std::int32_t i = of.first[axis] + at[axis], along = min(i / of.degree, of.cells[axis] - 1);
+    cell = cell * of.cells[axis] + along;
+    place = place * (of.degree + 1) + i - along * of.degree;
+  }
+  places[point] = of.nodes(cell, of.node_at[place]);
 }
 
 template <std::floating_point T>
@@ -163,6 +189,21 @@ class CudaTensorSolves final : public TensorSolves<T> {
 };
 
 }  // namespace
+
+Vector<std::int32_t> cuda_places_of_points(const BoxPoints& points, const LevelOrdering& ordering) {
+  const std::int32_t cells = points.cells[0] * points.cells[1] * points.cells[2];
+  const cuda::PlacesOfNodes nodes(points.nodes, cells, ordering);
+  const Vector<std::int32_t> node_at = copied(std::span<const std::int32_t>(points.node_at), Device::cuda);
+  PointsOnGpu of{nodes.pointers(), node_at.data(), points.degree, {}, {}, {}};
+  std::ranges::copy(points.cells, of.cells);
+  std::ranges::copy(points.first, of.first);
+  std::ranges::copy(points.size, of.size);
+  Vector<std::int32_t> places(points.count(), Device::cuda);
+  cuda::launch(places_of_points_kernel, cuda::blocks_of(places.size(), block_threads), block_threads, 0, places.size(),
+               of, places.data());
+  synchronize(Device::cuda);  // `nodes` goes
+  return places;
+}
 
 template <std::floating_point T>
 std::unique_ptr<TensorSolves<T>> make_cuda_tensor_solves(const TensorInverse& of) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "operators/transfers/cell_transfer.hpp"
 #include "operators/transfers/local_solves.hpp"
 
 namespace femcg::operators {
@@ -18,6 +19,20 @@ struct TensorAxis {
   std::vector<double> stiffness, mass;  ///< [size]: the diagonals of S'K S and S'M S
 };
 
+/// Points of the lattice of a box, x fastest. A cell has (degree + 1)^d of them, and shares those on its sides.
+struct BoxPoints {
+  NodesOfCells nodes;  ///< of the cells, x fastest
+  int degree;
+  std::array<std::int32_t, 3> cells;        ///< of the box along the axes
+  std::array<std::int32_t, 3> first, size;  ///< the points from `first` on
+  std::vector<std::int32_t> node_at;        ///< the node at each place in a cell's own lattice, x fastest
+
+  std::int64_t count() const { return std::int64_t{size[0]} * size[1] * size[2]; }
+};
+
+/// Their places in an operator's vectors on the GPU, -1 where a point has no unknown.
+Vector<std::int32_t> cuda_places_of_points(const BoxPoints& points, const LevelOrdering& ordering);
+
 /// A symmetric map B on the unknowns of a box, made of its lines (Lynch, Rice & Thomas 1964): with the Kronecker
 /// product S = S_z x S_y x S_x of three axes and E and R below,
 ///
@@ -27,10 +42,11 @@ struct TensorAxis {
 /// eigenvectors, and block Jacobi along lines or in planes where some have them.
 struct TensorInverse {
   std::array<TensorAxis, 3> axes;
-  Vector<std::int32_t> unknowns;  ///< R: the place in r of each point of the lattice, x fastest; -1: none. On the host
-  Vector<float> scale;            ///< E, of each point; empty: 1
-  double least = 0;               ///< bound from below of the sum that is inverted, which vanishes for constants
-  bool drops_constants = false;   ///< the sum's pseudo-inverse is taken: 0 for constants
+  Vector<std::int32_t>
+      unknowns;         ///< R: the place in r of each point of the lattice, x fastest; -1: none. On the device of B
+  Vector<float> scale;  ///< E, of each point; empty: 1
+  double least = 0;     ///< bound from below of the sum that is inverted, which vanishes for constants
+  bool drops_constants = false;  ///< the sum's pseudo-inverse is taken: 0 for constants
 
   std::int64_t points() const { return unknowns.size(); }
 };

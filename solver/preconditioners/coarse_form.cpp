@@ -38,14 +38,6 @@ void number_unknowns(const std::vector<char>& constrained, BilinearForm& form) {
   });
 }
 
-operators::NodesOfCells nodes_of(const BilinearForm& form) {
-  const FunctionSpace& space = *form.space;
-  return {
-      form.unknowns,       space.dofs_per_cell(),
-      form.unknown_of_dof, space.grid(),
-      space.listed_dofs(), [&space](std::int32_t cell, std::int32_t* to) { std::ranges::copy(space.dofs(cell), to); }};
-}
-
 std::vector<float> row_major(const Eigen::MatrixXd& matrix) {
   std::vector<float> numbers;
   for (Eigen::Index i = 0; i < matrix.rows(); ++i)
@@ -140,7 +132,7 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, c
   }
   number_unknowns(constrained, form);
   if (!of.alone()) coarse->subdomain.emplace(operators::subdomain_of(form, *coarse->shared));
-  coarse->transfer = {form.cells(), nodes_of(fine), nodes_of(form),
+  coarse->transfer = {form.cells(), operators::nodes_of(fine), operators::nodes_of(form),
                       row_major(space.basis().values(of_fine.basis().nodes())), ghosts};
   return coarse;
 }
@@ -397,7 +389,7 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
   };
   coarse->transfer = {cells,
                       {fine.unknowns, static_cast<int>(lattice.size()), fine.unknown_of_dof, nullptr, {}, write},
-                      nodes_of(form),
+                      operators::nodes_of(form),
                       std::move(embedding),
                       {}};
   return coarse;

@@ -421,7 +421,7 @@ class HierarchyMaker {
       whole = std::exchange(level.inverse_diagonal, operators::InverseDiagonal(level.a->size(), device_));
       operators::clear(level.inverse_diagonal);
       level.blocks = operators::make_tensor_solves<T>(
-          tensor_inverse(*lines->form, lines->box, lines->solved, ordering_of(*level.a), *diagonal), device_);
+          tensor_inverse(*lines->form, lines->box, lines->solved, ordering_of(*level.a), *diagonal, device_), device_);
       level.smooths_lines = true;
     } else if (vector_kernels_for(*level.a).ownership().sum(blocks.count()) > 0) {
       renumber(ordering_of(*level.a, map), blocks.unknowns);

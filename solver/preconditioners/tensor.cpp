@@ -46,6 +46,16 @@ class BoxLattice {
     return form_.unknown_of_dof[form_.space->dof(cell[0] + cells_[0] * (cell[1] + cells_[1] * cell[2]),
                                                  lattice_.node(in[0], in[1], in[2]))];
   }
+  /// Those from `first` on.
+  operators::BoxPoints from(const std::array<int, 3>& first, const std::array<int, 3>& size) const {
+    operators::BoxPoints points{operators::nodes_of(form_), form_.space->degree(), {1, 1, 1}, first, size, {}};
+    std::copy_n(cells_.begin(), dimension_, points.cells.begin());
+    const int n = points.degree + 1;
+    for (int k = 0; k < (dimension_ == 3 ? n : 1); ++k)
+      for (int j = 0; j < n; ++j)
+        for (int i = 0; i < n; ++i) points.node_at.push_back(lattice_.node(i, j, k));
+    return points;
+  }
   /// True if all points of a side are constrained.
   bool is_fixed(int axis, int end) const {
     std::array<int, 3> first{}, last{points(0), points(1), points(2)};
@@ -226,7 +236,7 @@ std::optional<SeparableBox> separable_box(const BilinearForm& form) {
 
 template <std::floating_point T>
 TensorInverse tensor_inverse(const BilinearForm& form, const SeparableBox& box, const std::array<bool, 3>& solved,
-                             const operators::LevelOrdering& ordering, const Vector<T>& diagonal) {
+                             const operators::LevelOrdering& ordering, const Vector<T>& diagonal, Device device) {
   const BoxLattice lattice(form);
   const int d = lattice.dimension();
   TensorInverse result;
@@ -244,22 +254,27 @@ TensorInverse tensor_inverse(const BilinearForm& form, const SeparableBox& box, 
   result.least = least_of(result.axes);
 
   const auto& [x, y, z] = diagonals;
-  result.unknowns = Vector<std::int32_t>(std::int64_t{x.size} * y.size * z.size);
-  operators::for_each_row(std::int64_t{y.size} * z.size, [&](std::int64_t line) {
-    const auto j = static_cast<int>(line % y.size), k = static_cast<int>(line / y.size);
-    for (int i = 0; i < x.size; ++i)
-      result.unknowns[line * x.size + i] = lattice.unknown({first[0] + i, first[1] + j, first[2] + k});
-  });
-  renumber(ordering, result.unknowns.span());
+  if (device == Device::cuda) {
+    result.unknowns = operators::cuda_places_of_points(lattice.from(first, {x.size, y.size, z.size}), ordering);
+  } else {
+    result.unknowns = Vector<std::int32_t>(std::int64_t{x.size} * y.size * z.size);
+    operators::for_each_row(std::int64_t{y.size} * z.size, [&](std::int64_t line) {
+      const auto j = static_cast<int>(line % y.size), k = static_cast<int>(line / y.size);
+      for (int i = 0; i < x.size; ++i)
+        result.unknowns[line * x.size + i] = lattice.unknown({first[0] + i, first[1] + j, first[2] + k});
+    });
+    renumber(ordering, result.unknowns.span());
+  }
   result.drops_constants = box.why_not_equal.empty();
   if (box.why_not_equal.empty()) return result;
 
   const Vector<T> of_form = operators::copied(diagonal, Device::host);
+  const Vector<std::int32_t> unknowns = operators::copied(result.unknowns, Device::host);
   result.scale = Vector<float>(result.unknowns.size());
   operators::for_each_row(std::int64_t{y.size} * z.size, [&](std::int64_t line) {
     const std::int64_t j = line % y.size, k = line / y.size;
     for (std::int64_t i = 0; i < x.size; ++i) {
-      const std::int32_t unknown = result.unknowns[line * x.size + i];
+      const std::int32_t unknown = unknowns[line * x.size + i];
       const double of_box = x.stiffness[i] * y.mass[j] * z.mass[k] +
                             x.mass[i] * (y.stiffness[j] * z.mass[k] + y.mass[j] * z.stiffness[k]);
       result.scale[line * x.size + i] =
@@ -278,7 +293,7 @@ class Tensor final : public Preconditioner<T> {
       : Preconditioner<T>(a.size(), a.device()),
         why_not_equal_(box.why_not_equal),
         solves_(operators::make_tensor_solves<T>(
-            tensor_inverse(form, box, {true, true, true}, {&a.ordering()}, diagonal), a.device())),
+            tensor_inverse(form, box, {true, true, true}, {&a.ordering()}, diagonal, a.device()), a.device())),
         dimension_(form.space->mesh().dimension()) {}
 
   bool is_inverse() const override { return why_not_equal_.empty(); }
@@ -344,9 +359,9 @@ bool tensor_is_best(const BilinearForm& form, Device device) {
 }
 
 template TensorInverse tensor_inverse(const BilinearForm&, const SeparableBox&, const std::array<bool, 3>&,
-                                      const operators::LevelOrdering&, const Vector<double>&);
+                                      const operators::LevelOrdering&, const Vector<double>&, Device);
 template TensorInverse tensor_inverse(const BilinearForm&, const SeparableBox&, const std::array<bool, 3>&,
-                                      const operators::LevelOrdering&, const Vector<float>&);
+                                      const operators::LevelOrdering&, const Vector<float>&, Device);
 template std::unique_ptr<Preconditioner<double>> make_tensor(const Operator<double>&, const Options&,
                                                              const PreconditionerInput<double>&);
 template std::unique_ptr<Preconditioner<float>> make_tensor(const Operator<float>&, const Options&,

@@ -29,7 +29,7 @@ std::optional<SeparableBox> separable_box(const operators::BilinearForm& form);
 template <std::floating_point T>
 operators::TensorInverse tensor_inverse(const operators::BilinearForm& form, const SeparableBox& box,
                                         const std::array<bool, 3>& solved, const operators::LevelOrdering& ordering,
-                                        const operators::Vector<T>& diagonal);
+                                        const operators::Vector<T>& diagonal, operators::Device device);
 
 /// M^-1 = tensor_inverse along all axes: A^-1 itself where the form is separable. An application takes 4 operations an
 /// unknown for each unknown of the three lines.
