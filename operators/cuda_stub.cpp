@@ -120,7 +120,7 @@ template decltype(make_gpu_persistent_cg<float>) make_gpu_persistent_cg<float>;
 
 // Everything else throws.
 bool cuda_takes(std::span<const PointProgram>) { return false; }
-std::vector<std::int32_t> cuda_cells_with_jumps(const Vector<double>&, int, double) { refuse(); }
+std::vector<std::int32_t> cuda_cells_with_jumps(const Vector<double>&, int, const JumpRange&) { refuse(); }
 Vector<std::int32_t> cuda_places_of_points(const BoxPoints&, const LevelOrdering&) { refuse(); }
 bool cuda_set_diffusion(const BilinearForm&, const Vector<double>&, FactorInputs&) { refuse(); }
 Extremes cuda_extremes(const FunctionOnGpu&) { refuse(); }

@@ -94,16 +94,16 @@ bool is_constant_in_cells(const BilinearForm& form) {
   return !varies;
 }
 
-std::vector<std::int32_t> cells_with_jumps(const BilinearForm& form, double ratio, Device device) {
+std::vector<std::int32_t> cells_with_jumps(const BilinearForm& form, const JumpRange& range, Device device) {
   if (is_known_constant(form)) return {};
   if (device == Device::cuda && !form.diffusion_by_region.empty()) {
     const FactorInputs inputs = factor_inputs(form, device);
     return inputs.diffusion_per_point == 0 ? std::vector<std::int32_t>()
-                                           : cuda_cells_with_jumps(inputs.diffusion, inputs.points, ratio);
+                                           : cuda_cells_with_jumps(inputs.diffusion, inputs.points, range);
   }
   std::vector<char> is_one(static_cast<std::size_t>(form.cells()), 0);
   for_each_cell_diffusion(form, [&](std::int32_t cell, std::span<const double> values) {
-    is_one[cell] = has_jump(values.data(), static_cast<int>(values.size()), ratio) ? 1 : 0;
+    is_one[cell] = range.contains(values.data(), static_cast<int>(values.size())) ? 1 : 0;
   });
   return mesh::collect<std::int32_t>(form.cells(), [&](std::int64_t cell, std::vector<std::int32_t>& found) {
     if (is_one[cell] != 0) found.push_back(static_cast<std::int32_t>(cell));

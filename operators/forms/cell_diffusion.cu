@@ -65,9 +65,9 @@ __global__ void __launch_bounds__(block_threads)
 struct HasJump {
   const double* values;
   int points;
-  double ratio;
+  JumpRange range;
 
-  constexpr bool operator()(std::int64_t cell) const { return has_jump(values + cell * points, points, ratio); }
+  constexpr bool operator()(std::int64_t cell) const { return range.contains(values + cell * points, points); }
 };
 
 }  // namespace
@@ -105,8 +105,8 @@ bool cuda_set_diffusion(const BilinearForm& form, const Vector<double>& geometry
   return true;
 }
 
-std::vector<std::int32_t> cuda_cells_with_jumps(const Vector<double>& values, int points, double ratio) {
-  return OnGpu().numbers_with(values.size() / points, HasJump{values.data(), points, ratio});
+std::vector<std::int32_t> cuda_cells_with_jumps(const Vector<double>& values, int points, const JumpRange& range) {
+  return OnGpu().numbers_with(values.size() / points, HasJump{values.data(), points, range});
 }
 
 }  // namespace femcg::operators

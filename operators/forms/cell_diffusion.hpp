@@ -22,22 +22,25 @@ bool all_equal(std::span<const double> values);
 /// True if it is constant in each cell; without the values, it is soon known that it is not.
 bool is_constant_in_cells(const BilinearForm& form);
 
-/// The greatest of the diffusion's values in a cell is more than `ratio` times the least.
-template <class T>
-constexpr bool has_jump(const T* values, int points, T ratio) {
-  T least = values[0], greatest = values[0];
-  for (int q = 1; q < points; ++q) {
-    least = values[q] < least ? values[q] : least;
-    greatest = values[q] > greatest ? values[q] : greatest;
-  }
-  return greatest > ratio * least;
-}
+/// A range of ratios of the greatest value to the least in a cell.
+struct JumpRange {
+  double above, most;
 
-/// The cells whose values at the quadrature points have a jump, ascending. Evaluated on the GPU where it is asked for
-/// and the form has programs.
-std::vector<std::int32_t> cells_with_jumps(const BilinearForm& form, double ratio, Device device);
+  constexpr bool contains(const double* values, int points) const {
+    double least = values[0], greatest = values[0];
+    for (int q = 1; q < points; ++q) {
+      least = values[q] < least ? values[q] : least;
+      greatest = values[q] > greatest ? values[q] : greatest;
+    }
+    return greatest > above * least && greatest <= most * least;
+  }
+};
+
+/// The cells in which the values at the quadrature points jump by that, ascending. Evaluated on the GPU where it is
+/// asked for and the form has programs.
+std::vector<std::int32_t> cells_with_jumps(const BilinearForm& form, const JumpRange& range, Device device);
 /// The same of `values`, cells x points, on the GPU.
-std::vector<std::int32_t> cuda_cells_with_jumps(const Vector<double>& values, int points, double ratio);
+std::vector<std::int32_t> cuda_cells_with_jumps(const Vector<double>& values, int points, const JumpRange& range);
 
 /// Calls work(cell, values) with the diffusion at the quadrature points of every cell, in parallel. What fails for the
 /// first of the cells is thrown afterwards.

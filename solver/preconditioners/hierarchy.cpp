@@ -256,9 +256,9 @@ class HierarchyMaker {
   /// D^-1 A is small for many functions of degree 2 and more on a cell in which the diffusion jumps: they vary where it
   /// is small. Levels then integrate as the finest one does, and are its Galerkin products.
   void find_cut_cells(const BilinearForm& form) {
-    constexpr double jump = 30;
+    constexpr operators::JumpRange jumps{30, 4e6};  // beyond, inverses in single precision have no correct digit
     if (form.space->degree() == 1) return;
-    cut_cells_ = operators::cells_with_jumps(form, jump, device_);
+    cut_cells_ = operators::cells_with_jumps(form, jumps, device_);
     if (of_.processes->sum(static_cast<double>(cut_cells_.size())) > 0)
       quadrature_of_levels_ = LowerQuadrature::of_fine;
   }

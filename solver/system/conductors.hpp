@@ -43,9 +43,14 @@ class Conductors {
     double least;                      ///< diffusion of the cells above the jump
     std::vector<std::int32_t> of_dof;  ///< the part of each dof; -1: none
   };
+  /// Sums over all dofs, which add(dof, sums) adds to those of the parts; the same for any number of threads.
+  template <class Add>
+  std::vector<double> sums_over_dofs(const Add& add) const;
+  std::int32_t best_part(std::size_t dof) const;  ///< of the best conductor that has it; -1: none
   std::vector<double> jumps(std::span<const double> of_cells) const;
   void find_jumps_within(const operators::CellDiffusion& diffusion);
   void add_level(double least, std::span<const double> of_cells);
+  void share(Level& level) const;
   void add_rows(const Level& level);
 
   const Problem* problem_;

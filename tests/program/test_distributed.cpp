@@ -226,6 +226,29 @@ TEST_CASE("several processes have the levels of multigrid that one has, and its 
       CHECK(number(record_of(result, name), path) == doctest::Approx(number(one, path)).epsilon(1e-8));
 }
 
+TEST_CASE("islands that conduct well, cut by the borders between processes, cost no iterations" * needs_mpi()) {
+  const std::string islands =
+      "mesh: {box: {cells: [12, 12, 6], cell: hexahedron}}\n"
+      "degree: 2\n"
+      "equation: {diffusion: \"abs(x-0.5) < 0.3 && abs(y-0.5) < 0.3 && abs(x-0.5) > 0.08 ? 1e6 : 1\", source: x}\n"
+      "boundary: {left: {value: 1}, right: {transfer: 2, ambient: 0}}\n"
+      "solver: {preconditioner: multigrid, tolerance: 1e-8, device: cpu, max_iterations: 60}\noutput: {vtu: false}\n";
+  const std::string run = " $femcg run islands.yaml --quiet --output ";
+  std::string script = prepare + tests::file("islands.yaml", islands) + run + "one || exit 8\n";
+  for (const char* count : {"2", "3", "4"}) script += fmt::format("$mpirun {0}{1}of_{0} || exit 8\n", count, run);
+  const Result result = shell(script + show("one") + show("of_2") + show("of_3") + show("of_4"));
+  INFO(result.out.substr(0, 2000), result.err);
+  REQUIRE(result.status == 0);
+  const nlohmann::json one = record_of(result, "one");
+  for (const char* name : {"of_2", "of_3", "of_4"}) {
+    CAPTURE(name);
+    const nlohmann::json several = record_of(result, name);
+    CHECK(number(several, "/solve/iterations") <= number(one, "/solve/iterations") + 3);
+    for (const char* path : {"/quantities/integral", "/quantities/maximum", "/quantities/flux/left"})
+      CHECK(number(several, path) == doctest::Approx(number(one, path)).epsilon(1e-7));
+  }
+}
+
 TEST_CASE("several processes begin from the solution of one" * needs_mpi()) {
   const Result result = shell(prepare + tests::file("square.yaml", square) +
                               "$femcg run square.yaml --quiet --output one || exit 8\n"

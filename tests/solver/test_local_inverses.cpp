@@ -121,7 +121,7 @@ TEST_CASE("cells with jumps are those whose greatest diffusion is more than a mu
     CAPTURE(mesh::name(shape));
     const bool plane = mesh::dimension(shape) == 2;
     tests::SmallForm small = tests::make_form(shape, 2, {9, 7, plane ? 1 : 5});
-    CHECK(cells_with_jumps(small.form, 30, tests::device()).empty());
+    CHECK(cells_with_jumps(small.form, {30, 1e6}, tests::device()).empty());
     small.form.diffusion = [](std::int32_t, std::span<const double> points, std::span<double> values) {
       for (std::size_t k = 0; k < values.size(); ++k) values[k] = points[3 * k] < 0.53 ? 1 : 40;
     };
@@ -135,7 +135,8 @@ TEST_CASE("cells with jumps are those whose greatest diffusion is more than a mu
       if (left > 0 && left < evaluator.points()) expected.push_back(cell);
     }
     CHECK(expected.size() > 5);
-    CHECK(cells_with_jumps(small.form, 30, tests::device()) == expected);
-    CHECK(cells_with_jumps(small.form, 50, tests::device()).empty());
+    CHECK(cells_with_jumps(small.form, {30, 1e6}, tests::device()) == expected);
+    CHECK(cells_with_jumps(small.form, {50, 1e6}, tests::device()).empty());
+    CHECK(cells_with_jumps(small.form, {2, 39}, tests::device()).empty());
   }
 }
