@@ -249,14 +249,6 @@ class HostCellTransfer final : public Transfer<T> {
 
 }  // namespace
 
-NodesOfCells nodes_of(const BilinearForm& form) {
-  const mesh::FunctionSpace& space = *form.space;
-  return {
-      form.unknowns,       space.dofs_per_cell(),
-      form.unknown_of_dof, space.grid(),
-      space.listed_dofs(), [&space](std::int32_t cell, std::int32_t* to) { std::ranges::copy(space.dofs(cell), to); }};
-}
-
 template <std::floating_point T>
 std::unique_ptr<Transfer<T>> make_cell_transfer(const CellEmbedding& embedding, const LevelOrdering& fine,
                                                 const LevelOrdering& coarse, Device device) {

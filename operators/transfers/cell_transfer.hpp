@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "mesh/structured_grid.hpp"
-#include "operators/forms/bilinear_form.hpp"
 #include "operators/transfers/level_ordering.hpp"
 #include "operators/transfers/transfer.hpp"
 
@@ -25,8 +24,6 @@ struct NodesOfCells {
   std::span<const std::int32_t> listed;
   std::function<void(std::int32_t cell, std::int32_t* dofs)> write;
 };
-
-NodesOfCells nodes_of(const BilinearForm& form);
 
 /// A transfer by cells: in every coarse cell, values at fine nodes are E times those at the cell's coarse nodes, with
 /// E_ij = coarse basis function j at fine node i. The fine nodes are those of the cell itself, of a higher degree, or

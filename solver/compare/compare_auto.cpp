@@ -72,10 +72,23 @@ void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, P
       timed[i]->predicted_set_up = predictions[i].set_up();
       if (!timed[i]->iteration.empty()) timed[i]->predicted_iteration = predictions[i].iteration;
     }
-    const auto regret = regret_of_auto(predictions, measured);
+    std::optional<OperatorDecision> by_rule;
+    if (system.form != nullptr)
+      by_rule = decide_by_rule({.form = system.form,
+                                .preconditioner = system.preconditioner.name,
+                                .loop = system.loop,
+                                .device = device,
+                                .processes = processes});
+    const auto of_rule = std::ranges::find_if(
+        measured, [&](const Measured& each) { return by_rule && each.name == by_rule->named.name; });
+    std::optional<Regret> regret;
+    if (!by_rule)
+      regret = regret_of_auto(predictions, measured);
+    else if (of_rule != measured.end() && measured.size() > 1)
+      regret = regret_of(static_cast<std::size_t>(of_rule - measured.begin()), by_rule->why, measured, iterations);
     if (!regret) continue;
-    timed[regret->chosen]->automatic = AutomaticChoice{regret->why, measured[regret->best].name, regret->regret,
-                                                       regret->of_solution, predictions[regret->chosen].loops};
+    timed[regret->chosen]->automatic =
+        AutomaticChoice{regret->why, measured[regret->best].name, regret->regret, regret->of_solution, iterations};
   }
 }
 

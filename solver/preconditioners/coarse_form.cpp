@@ -89,6 +89,14 @@ RobinFacet at_other_points(const RobinFacet& facet, operators::FacetEvaluator& o
 
 }  // namespace
 
+operators::NodesOfCells nodes_of(const BilinearForm& form) {
+  const mesh::FunctionSpace& space = *form.space;
+  return {
+      form.unknowns,       space.dofs_per_cell(),
+      form.unknown_of_dof, space.grid(),
+      space.listed_dofs(), [&space](std::int32_t cell, std::int32_t* to) { std::ranges::copy(space.dofs(cell), to); }};
+}
+
 std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, const PartOfForm& of,
                                          LowerQuadrature quadrature) {
   auto coarse = std::make_unique<CoarseForm>();
@@ -132,7 +140,7 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, c
   }
   number_unknowns(constrained, form);
   if (!of.alone()) coarse->subdomain.emplace(operators::subdomain_of(form, *coarse->shared));
-  coarse->transfer = {form.cells(), operators::nodes_of(fine), operators::nodes_of(form),
+  coarse->transfer = {form.cells(), nodes_of(fine), nodes_of(form),
                       row_major(space.basis().values(of_fine.basis().nodes())), ghosts};
   return coarse;
 }
@@ -389,7 +397,7 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
   };
   coarse->transfer = {cells,
                       {fine.unknowns, static_cast<int>(lattice.size()), fine.unknown_of_dof, nullptr, {}, write},
-                      operators::nodes_of(form),
+                      nodes_of(form),
                       std::move(embedding),
                       {}};
   return coarse;

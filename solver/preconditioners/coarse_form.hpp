@@ -32,6 +32,9 @@ struct CoarseForm {
   operators::CellEmbedding transfer;  ///< refers to this form and to the one before
 };
 
+/// The nodes of a form's cells, for a transfer. The form must outlive them.
+operators::NodesOfCells nodes_of(const operators::BilinearForm& form);
+
 /// How a form of a lower degree is integrated: exactly for its degree, or at the points of the finer form.
 enum class LowerQuadrature { of_degree, of_fine };
 

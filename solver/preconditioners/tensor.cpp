@@ -10,6 +10,7 @@
 #include "mesh/element/lagrange_basis.hpp"
 #include "mesh/grid_indexing.hpp"
 #include "operators/backend/threads/parallel_rows.hpp"
+#include "solver/preconditioners/coarse_form.hpp"
 
 namespace femcg::solver {
 
@@ -48,7 +49,7 @@ class BoxLattice {
   }
   /// Those from `first` on.
   operators::BoxPoints from(const std::array<int, 3>& first, const std::array<int, 3>& size) const {
-    operators::BoxPoints points{operators::nodes_of(form_), form_.space->degree(), {1, 1, 1}, first, size, {}};
+    operators::BoxPoints points{nodes_of(form_), form_.space->degree(), {1, 1, 1}, first, size, {}};
     std::copy_n(cells_.begin(), dimension_, points.cells.begin());
     const int n = points.degree + 1;
     for (int k = 0; k < (dimension_ == 3 ? n : 1); ++k)

@@ -191,7 +191,14 @@ ExitStatus show(const std::string& heading, const PredictionInput& of, const ope
               : fmt::format(", {:.0f} iterations{}\n", of.iterations, of.systems > 1 ? " one after the other" : "") +
                     to_text(predictions, "  ");
   if (predictions.size() > 1) {
-    const OperatorDecision decision = decide(predictions);
+    const auto by_rule = of.form != nullptr && of.preconditioner != nullptr
+                             ? decide_by_rule({.form = of.form,
+                                               .loads = of.systems,
+                                               .preconditioner = of.preconditioner->name,
+                                               .loop = of.loop,
+                                               .device = of.device})
+                             : std::nullopt;
+    const OperatorDecision decision = by_rule ? *by_rule : decide(predictions);
     text +=
         fmt::format("  auto: {}\n", decision.runner_up
                                         ? decision.expected + "; products of " + predictions[decision.first].op.name +

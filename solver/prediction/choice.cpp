@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "operators/stored/assembled/assembly_on_gpu.hpp"
+#include "solver/case/case_keys.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/units.hpp"
 
@@ -84,6 +87,31 @@ OperatorDecision decide(const std::vector<Prediction>& predictions) {
   return decision;
 }
 
+std::optional<OperatorDecision> decide_by_rule(const RuleInput& of) {
+  using operators::Device;
+  constexpr std::int32_t few = 100'000;  // unknowns of degree 2 whose matrix one persistent kernel keeps in the caches
+  const mesh::FunctionSpace& space = *of.form->space;
+  const bool is_tensor = mesh::is_tensor(space.mesh().shape), on_gpu = of.device == Device::cuda,
+             has_levels = of.preconditioner == "multigrid", several = of.loads > 1;
+  const auto take = [](std::string_view name, std::string_view since) {
+    return OperatorDecision{.named = {std::string(name), {}, {}}, .why = fmt::format("{}, since {}", name, since)};
+  };
+  if (space.degree() == 1 && !(is_tensor && space.mesh().box)) {
+    if (of.processes > 1 || (on_gpu && !operators::can_assemble_on_gpu(*of.form))) return std::nullopt;
+    if (has_levels) return take(operator_of_options, "multigrid needs few products and its levels share the matrix");
+    if (on_gpu && !is_tensor)
+      return take(operator_of_options, "the GPU assembles and reads a matrix of degree 1 sooner than element matrices");
+    return std::nullopt;
+  }
+  if (has_levels && (on_gpu || !several))
+    return take("matrix-free", "multigrid needs few products and its levels share the tables of cells");
+  if (!on_gpu || several || of.loop != CgLoop::automatic) return std::nullopt;
+  if (!is_tensor && space.degree() == 2 && of.form->unknowns <= few && of.processes == 1 &&
+      operators::can_assemble_on_gpu(*of.form))
+    return take(operator_of_options, "a persistent kernel iterates on a matrix of this size");
+  return take("matrix-free", "on a GPU it is made soonest, and multiplies sooner than matrices are read");
+}
+
 ProductSelection judge(const std::string& first, double first_seconds, const std::string& runner_up,
                        double runner_up_seconds) {
   const std::string measured = fmt::format("three products each within CG took {} with {} and {} with {}",
@@ -94,6 +122,16 @@ ProductSelection judge(const std::string& first, double first_seconds, const std
   if (first_seconds * tie < runner_up_seconds)
     return {false, false, fmt::format("{}, so that {}, which was expected to win, stays", measured, first)};
   return {false, true, fmt::format("{}: a tie, and {} stays", measured, first)};
+}
+
+Regret regret_of(std::size_t chosen, std::string why, const std::vector<Measured>& measured, double iterations) {
+  Regret regret{.chosen = chosen, .why = std::move(why)};
+  const auto seconds = [&](std::size_t i) { return measured[i].seconds(iterations); };
+  for (std::size_t i = 0; i < measured.size(); ++i)
+    if (seconds(i) < seconds(regret.best)) regret.best = i;
+  regret.of_solution = measured[chosen].iteration > 0;
+  regret.regret = seconds(chosen) / seconds(regret.best) - 1;
+  return regret;
 }
 
 std::optional<Regret> regret_of_auto(const std::vector<Prediction>& predictions,
@@ -112,13 +150,7 @@ std::optional<Regret> regret_of_auto(const std::vector<Prediction>& predictions,
     if (selection.runner_up) regret.chosen = *decision.runner_up;
     regret.why = selection.why;
   }
-  const double iterations = predictions[decision.first].loops;
-  const auto seconds = [&](std::size_t i) { return measured[i].seconds(iterations); };
-  for (std::size_t i = 0; i < measured.size(); ++i)
-    if (seconds(i) < seconds(regret.best)) regret.best = i;
-  regret.of_solution = measured[regret.chosen].iteration > 0;
-  regret.regret = seconds(regret.chosen) / seconds(regret.best) - 1;
-  return regret;
+  return regret_of(regret.chosen, regret.why, measured, predictions[decision.first].loops);
 }
 
 }  // namespace femcg::solver

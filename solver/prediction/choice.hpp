@@ -22,6 +22,23 @@ struct OperatorDecision {
 /// taken it for 15% slower than it is. Throws InputError where none can be had.
 OperatorDecision decide(const std::vector<Prediction>& predictions);
 
+/// What the choice of auto depends on where no speeds are asked for.
+struct RuleInput {
+  const operators::BilinearForm* form = nullptr;
+  std::int64_t loads = 1;
+  std::string_view preconditioner;
+  CgLoop loop = CgLoop::automatic;
+  operators::Device device = operators::Device::host;
+  int processes = 1;
+};
+
+/// The operator that auto takes whatever the speeds of the machine are. With multigrid no other gains by a few products
+/// what it takes to be made: matrix-free, or csr of degree 1 where the levels begin with a matrix; except where a
+/// processor multiplies several loads at once. On a GPU, for one load and the loop that it takes by itself: csr of
+/// simplices of degree 1, and of few unknowns of degree 2, and else matrix-free (tables in cases/h200). None where
+/// predictions have to tell.
+std::optional<OperatorDecision> decide_by_rule(const RuleInput& of);
+
 /// Selection between an operator and its runner-up by the seconds of their products, with the reason as one sentence.
 struct ProductSelection {
   bool runner_up = false, tie = false;
@@ -46,6 +63,9 @@ struct Regret {
   bool of_solution = true;           ///< or of a product
   std::string why;
 };
+/// Regret of one choice against the best, in so many iterations.
+Regret regret_of(std::size_t chosen, std::string why, const std::vector<Measured>& measured, double iterations);
+
 /// Regret of auto among measured operators: its choice, by their predictions and, where it would make two, their
 /// measured products, against the best by time to solution with so many iterations (by product where none were
 /// measured). `predictions` and `measured` are of the same operators, place by place. None where there are fewer than

@@ -58,24 +58,14 @@ SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknow
 
 std::optional<OperatorDecision> decide_by_rule(const SolverChoice& solver, const Problem& problem, Device device,
                                                int processes) {
-  const auto take = [&](std::string_view name, std::string_view since) {
-    return OperatorDecision{.named = {std::string(name), {}, solver.op.place},
-                            .why = fmt::format("{}, since {}", name, since)};
-  };
-  const mesh::FunctionSpace& space = *problem.form().space;
-  const bool is_tensor = mesh::is_tensor(space.mesh().shape);
-  if (space.degree() == 1 && !(is_tensor && space.mesh().box)) {
-    if (processes > 1 || (device == Device::cuda && !operators::can_assemble_on_gpu(problem.form())))
-      return std::nullopt;
-    if (solver.preconditioner.name == "multigrid")
-      return take(operator_of_options, "multigrid needs few products and its levels share the matrix");
-    if (device == Device::cuda && !is_tensor)
-      return take(operator_of_options, "the GPU assembles and reads a matrix of degree 1 sooner than element matrices");
-    return std::nullopt;
-  }
-  const bool at_once = device == Device::host && problem.loads().size() > 1;
-  if (solver.preconditioner.name != "multigrid" || at_once) return std::nullopt;
-  return take("matrix-free", "multigrid needs few products and its levels share the tables of cells");
+  std::optional<OperatorDecision> decision = decide_by_rule({.form = &problem.form(),
+                                                             .loads = std::ssize(problem.loads()),
+                                                             .preconditioner = solver.preconditioner.name,
+                                                             .loop = solver.loop,
+                                                             .device = device,
+                                                             .processes = processes});
+  if (decision) decision->named.place = solver.op.place;
+  return decision;
 }
 
 template <std::floating_point T>

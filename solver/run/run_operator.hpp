@@ -26,10 +26,7 @@ PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& p
 SolverChoice with_preconditioner(const SolverChoice& solver, std::int64_t unknowns, const Problem& problem,
                                  operators::Device device, int processes, std::string& why);
 
-/// The operator that auto takes whatever the speeds of the machine are. With multigrid no other gains by a few products
-/// what it takes to be made: matrix-free, or csr of degree 1 where the levels begin with a matrix; except where a
-/// processor multiplies several loads at once. On a GPU csr of simplices of degree 1, whose matrix it assembles. None
-/// where predictions have to tell.
+/// The same of a run.
 std::optional<OperatorDecision> decide_by_rule(const SolverChoice& solver, const Problem& problem,
                                                operators::Device device, int processes);
 

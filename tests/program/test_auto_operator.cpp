@@ -8,6 +8,7 @@
 
 #include "operators/catalogue.hpp"
 #include "operators/ordering.hpp"
+#include "solver/prediction/choice.hpp"
 #include "solver/prediction/timing_trial.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
@@ -228,6 +229,27 @@ TEST_CASE("with multigrid from degree 2 on auto is matrix-free, and no speed of 
   const nlohmann::json several = result_of("--set 'loads={one: {source: 1}, two: {source: 2}}' ");
   CHECK_FALSE(contains(several["operator"]["why"].get<std::string>(), "multigrid needs few products"));
   CHECK(several["seconds"]["prediction"] > 0);
+}
+
+TEST_CASE("on a GPU auto is matrix-free for one load, but a matrix of degree 1 of simplices, and of few unknowns") {
+  const auto taken = [](const tests::SmallForm& small, RuleInput of) {
+    of.form = &small.form;
+    of.preconditioner = "jacobi";
+    of.device = Device::cuda;
+    const auto decision = decide_by_rule(of);
+    return decision ? decision->named.name : "";
+  };
+  const bool on_gpu = tests::device() == Device::cuda;  // which assembles
+  for (const mesh::CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= 4; ++degree) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(degree);
+      const tests::SmallForm small = tests::make_form(shape, degree, {3, 3, mesh::dimension(shape) == 3 ? 3 : 1});
+      const bool is_tensor = mesh::is_tensor(shape), has_matrix = !is_tensor && degree <= 2 && on_gpu;
+      CHECK(taken(small, {}) == (has_matrix ? "csr" : !is_tensor && degree == 1 ? "" : "matrix-free"));
+      if (degree > 1) CHECK(taken(small, {.loads = 2}).empty());
+      if (degree > 1) CHECK(taken(small, {.loop = CgLoop::launched}).empty());
+    }
 }
 
 TEST_CASE("auto solves several loads, in turn or at once, and in single precision") {
