@@ -89,26 +89,34 @@ OperatorDecision decide(const std::vector<Prediction>& predictions) {
 
 std::optional<OperatorDecision> decide_by_rule(const RuleInput& of) {
   using operators::Device;
-  constexpr std::int32_t few = 100'000;  // unknowns of degree 2 whose matrix one persistent kernel keeps in the caches
+  constexpr std::int32_t few = 100'000;  // unknowns whose matrix a persistent kernel keeps in the caches
   const mesh::FunctionSpace& space = *of.form->space;
-  const bool is_tensor = mesh::is_tensor(space.mesh().shape), on_gpu = of.device == Device::cuda,
-             has_levels = of.preconditioner == "multigrid", several = of.loads > 1;
+  const bool is_tensor = mesh::is_tensor(space.mesh().shape), in_plane = space.mesh().dimension() == 2,
+             is_small = of.form->unknowns <= few, on_gpu = of.device == Device::cuda,
+             has_levels = of.preconditioner == "multigrid", several = of.loads > 1,
+             levels_have_matrix = space.degree() == 1 && !(is_tensor && space.mesh().box);
   const auto take = [](std::string_view name, std::string_view since) {
     return OperatorDecision{.named = {std::string(name), {}, {}}, .why = fmt::format("{}, since {}", name, since)};
   };
-  if (space.degree() == 1 && !(is_tensor && space.mesh().box)) {
-    if (of.processes > 1 || (on_gpu && !operators::can_assemble_on_gpu(*of.form))) return std::nullopt;
-    if (has_levels) return take(operator_of_options, "multigrid needs few products and its levels share the matrix");
-    if (on_gpu && !is_tensor)
-      return take(operator_of_options, "the GPU assembles and reads a matrix of degree 1 sooner than element matrices");
-    return std::nullopt;
-  }
-  if (has_levels && (on_gpu || !several))
+  const bool assembles = of.processes == 1 && (!on_gpu || operators::can_assemble_on_gpu(*of.form));
+  if (has_levels) {
+    if (levels_have_matrix && !assembles) return std::nullopt;
+    if (levels_have_matrix)
+      return take(operator_of_options, "multigrid needs few products and its levels share the matrix");
+    if (!on_gpu && several) return std::nullopt;
     return take("matrix-free", "multigrid needs few products and its levels share the tables of cells");
-  if (!on_gpu || several || of.loop != CgLoop::automatic) return std::nullopt;
-  if (!is_tensor && space.degree() == 2 && of.form->unknowns <= few && of.processes == 1 &&
-      operators::can_assemble_on_gpu(*of.form))
+  }
+  if (!on_gpu) return std::nullopt;
+  const bool is_usual = !several && of.loop == CgLoop::automatic;
+  const int most_degree = in_plane ? 3 : is_tensor ? 0 : 2;  // of matrices of few unknowns
+  if (assembles && is_usual && is_small && space.degree() <= most_degree)
     return take(operator_of_options, "a persistent kernel iterates on a matrix of this size");
+  if (!is_tensor && space.degree() == 1) {
+    if (!assembles) return std::nullopt;
+    return take(in_plane && is_usual ? "sell" : operator_of_options,
+                "the GPU assembles and reads a matrix of degree 1 sooner than element matrices");
+  }
+  if (!is_usual) return std::nullopt;
   return take("matrix-free", "on a GPU it is made soonest, and multiplies sooner than matrices are read");
 }
 

@@ -34,9 +34,9 @@ struct RuleInput {
 
 /// The operator that auto takes whatever the speeds of the machine are. With multigrid no other gains by a few products
 /// what it takes to be made: matrix-free, or csr of degree 1 where the levels begin with a matrix; except where a
-/// processor multiplies several loads at once. On a GPU, for one load and the loop that it takes by itself: csr of
-/// simplices of degree 1, and of few unknowns of degree 2, and else matrix-free (tables in cases/h200). None where
-/// predictions have to tell.
+/// processor multiplies several loads at once. On a GPU, for one load and the loop that it takes by itself: matrices of
+/// simplices of degree 1 and of few unknowns of degree up to 2, in the plane 3; else matrix-free (tables in
+/// cases/h200). None where predictions have to tell.
 std::optional<OperatorDecision> decide_by_rule(const RuleInput& of);
 
 /// Selection between an operator and its runner-up by the seconds of their products, with the reason as one sentence.
