@@ -239,7 +239,7 @@ TEST_CASE("on a GPU auto is matrix-free for one load, but a matrix of degree 1 o
     const auto decision = decide_by_rule(of);
     return decision ? decision->named.name : "";
   };
-  const bool on_gpu = tests::device() == Device::cuda;  // which assembles
+  const bool on_gpu = operators::cuda_device_in_use().has_value();  // which assembles
   for (const mesh::CellShape shape : mesh::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree) {
       CAPTURE(mesh::name(shape));
