@@ -26,13 +26,13 @@ Agreement compare(double found, double expected, double bound, double terms) {
   return {relative(difference), relative(bound)};
 }
 
-/// What part of its bound a difference is.
+/// The difference over its bound.
 double part(const Agreement& of) {
   if (of.difference == 0 || std::isinf(of.difference)) return of.difference;
   return of.difference / of.bound;
 }
 
-/// What is left of some rows once they are compared.
+/// Results of comparing some rows.
 struct Sums {
   Agreement worst;
   double energy = 0, terms = 0, rounding = 0;  ///< |x|' times the terms, and times the bounds
@@ -58,7 +58,7 @@ std::pair<operators::Vector<T>, double> product(const operators::Operator<T>& a,
   return {operators::copied(operators::from_ordering(a, y), operators::Device::host), energy.value()};
 }
 
-/// What column c of several is x times: exact, and different from column to column.
+/// The factor of x in column c of several: exact, and different from column to column.
 double weight_of_column(int c) { return std::ldexp(c % 2 == 0 ? 1.0 : -1.0, c / 2 - 8); }
 
 /// The products of an operator with several vectors, in the same way.
@@ -80,7 +80,7 @@ class ProductOfColumns {
     operators::MultiScalar energies(numbers_, 0, y_.stride());
     a.apply(x, y_, &energies);
   }
-  /// Of column c, as of x itself.
+  /// The result of column c, scaled to that of x.
   std::pair<operators::Vector<T>, double> column(int c) const {
     operators::Vector<T> y(a_->size(), a_->device());
     operators::get_column(y_, c, a_->ordering(), y);
@@ -97,7 +97,7 @@ class ProductOfColumns {
   operators::Vector<double> numbers_;
 };
 
-/// Of the rows that count in sums, the first `n`. Block by block, so that the sums do not depend on the number of
+/// Compares the rows that count in sums, the first `n`, block by block, so that the sums do not depend on the number of
 /// threads.
 template <std::floating_point T>
 Sums compare_rows(const operators::Vector<T>& found, std::int64_t n, const ReferenceProduct& reference,
@@ -132,7 +132,7 @@ Agreement compare_product(const operators::Vector<T>& y, double energy, const op
   return part(of_energy) > part(rows.worst) ? of_energy : rows.worst;
 }
 
-/// Of entry i alone: what mixing its bits makes of them (Steele, Lea & Flood 2014).
+/// A number that depends on i alone, by mixing its bits (Steele, Lea & Flood 2014).
 double pseudo_random_at(std::int64_t i) {
   auto bits = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15U;
   bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9U;
@@ -140,8 +140,8 @@ double pseudo_random_at(std::int64_t i) {
   return static_cast<double>(static_cast<std::int64_t>(bits >> 40) - (1 << 23)) / (1 << 23);
 }
 
-/// Of several processes, from the products of their parts. Rounding of a row is what it is in each part, and adding
-/// these up is one more operation each.
+/// The bound for several processes, from the products of their parts. Rounding of a row is what it is in each part, and
+/// adding these up is one more operation each.
 template <class AnyShare, class ProductOfPart>
 ReferenceProduct sum_of_parts(const operators::Communicator& communicator, const AnyShare& subdomain,
                               const ProductOfPart& product_of_part) {

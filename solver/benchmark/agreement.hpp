@@ -26,7 +26,7 @@ struct ReferenceProduct {
   ProductRounding rounding;
 };
 
-/// Of several processes, with their vectors as IndexMap says. Collective.
+/// The reference product of several processes, with vectors in the order of IndexMap. Collective.
 ReferenceProduct reference_product(const operators::Communicator& communicator,
                                    const operators::FormSubdomain& subdomain);
 ReferenceProduct reference_product(const operators::Communicator& communicator,
@@ -48,16 +48,16 @@ struct Agreement {
 /// The one that is furthest off of those that several processes found. Collective.
 Agreement worst_of(const operators::Communicator& communicator, const Agreement& mine);
 
-/// Of the numbers of an operator with these options: its working precision's, or that of what it stores.
+/// The unit roundoff of an operator's numbers with these options: its working precision's, or that of what it stores.
 template <std::floating_point T>
 double unit_roundoff(const operators::Options& options) {
   const bool rounded = operators::has_single_values<T>(options);
   return (rounded ? std::numeric_limits<float>::epsilon() : std::numeric_limits<T>::epsilon()) / 2;
 }
 
-/// Of an operator whose numbers have this unit roundoff. Rows are bounded by ProductRounding; the energy by |x|' times
-/// these bounds, and n u |x|' terms for the sum of n products. Of a product with several vectors, each x times a power
-/// of two of its own, the column that is furthest off.
+/// The agreement of an operator whose numbers have this unit roundoff. Rows are bounded by ProductRounding; the energy
+/// by |x|' times these bounds, and n u |x|' terms for the sum of n products. In a product with several vectors each x
+/// times a power of two of its own, the column that is furthest off.
 template <std::floating_point T>
 Agreement agreement(const operators::Operator<T>& a, const ReferenceProduct& reference, double unit_roundoff,
                     int right_hand_sides = 1);

@@ -22,8 +22,8 @@ CopyBandwidth measure_link_bandwidth();
 /// The version, a device and its threads: what is measured of one is kept under this name.
 std::string key_of(operators::Device device);
 
-/// Where copy bandwidths are kept from one run to the next: $XDG_CACHE_HOME/femcg, else ~/.cache/femcg; empty where
-/// the user has neither.
+/// The folder that keeps copy bandwidths from one run to the next: $XDG_CACHE_HOME/femcg, else ~/.cache/femcg; empty
+/// where the user has neither.
 std::filesystem::path bandwidth_file();
 
 /// Bytes per second that were kept for this device, this number of threads and this version of femcg; none where there
@@ -39,7 +39,7 @@ std::optional<double> cached_rate(const std::string& what, operators::Device dev
 /// Keeps it. A sentence where that cannot be done, else empty.
 std::string cache_rate(const std::string& what, operators::Device device, double rate);
 
-/// What was kept, else measured now.
+/// The bandwidth that was kept, else measured now.
 CopyBandwidth copy_bandwidth_of(operators::Device device);
 
 }  // namespace femcg::solver

@@ -8,7 +8,7 @@
 
 namespace femcg::solver {
 
-/// Of a clock that never goes back; two of them tell what something took.
+/// Seconds of a clock that never goes back.
 inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }

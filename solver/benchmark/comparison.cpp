@@ -201,7 +201,7 @@ void Comparison<T>::describe(const BenchmarkEntry& entry, BenchmarkResult& row) 
   }
 }
 
-/// Where assembling fails, the entries that need the result say so.
+/// Assembles what the entries need; where that fails, those that need it say so.
 template <std::floating_point T>
 void Comparison<T>::assemble(const std::vector<BenchmarkEntry>& entries) try {
   testbed_.assemble(entries);

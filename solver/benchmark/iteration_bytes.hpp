@@ -14,7 +14,7 @@ std::int64_t products_of_iteration(const Preconditioner<T>& preconditioner) {
   return 1 + (preconditioner.is_fused() ? 0 : preconditioner.cost().products);
 }
 
-/// What an iteration, or two, moves per unknown: words of the vectors, and how often M^-1 is read (InverseDiagonal).
+/// Traffic of an iteration, or of two, per unknown: words of the vectors, and how often M^-1 is read (InverseDiagonal).
 struct PassBytes {
   std::int64_t words = 0, diagonals = 0;
 
@@ -24,7 +24,7 @@ struct PassBytes {
   }
 };
 
-/// What two iterations move beside their products (operators::VectorKernels). A persistent kernel keeps its vectors in
+/// Traffic of two iterations beside their products (operators::VectorKernels). A persistent kernel keeps its vectors in
 /// registers. A preconditioner that is not fused has its own, and r'z; a diagonal is read once for all right-hand
 /// sides.
 template <std::floating_point T>

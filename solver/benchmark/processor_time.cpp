@@ -16,7 +16,7 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-/// Of the threads that there are, from the kernel's run queues, which not every kernel counts.
+/// The seconds that the present threads waited in the kernel's run queues, which not every kernel counts.
 double seconds_queued() {
   double nanoseconds = 0;
   std::error_code ended;

@@ -4,7 +4,7 @@
 
 namespace femcg::solver {
 
-/// What the system gave to all threads of this process, since it began or between two moments.
+/// The processor time that the system gave to all threads of this process, since it began or between two moments.
 struct ProcessorTime {
   double wall = 0;             ///< seconds that went by
   double ran = 0;              ///< seconds on a processor, of all threads together
@@ -17,7 +17,7 @@ struct ProcessorTime {
 
 ProcessorTime processor_time();
 
-/// Whether `threads` threads received less than half of the time that they asked for. A thread that sleeps until others
+/// True if `threads` threads received less than half of the time that they asked for. A thread that sleeps until others
 /// have done their part asks for none. Where the system does not tell how long threads were ready and did not run, they
 /// have been refused if they ran for less than half of the time and were interrupted again and again. A record then
 /// says solver::refused_time.

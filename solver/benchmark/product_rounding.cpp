@@ -120,7 +120,7 @@ std::vector<std::int32_t> cells_of_dofs(const mesh::FunctionSpace& space) {
   return cells;
 }
 
-/// What no cell differs in.
+/// The data that all cells have in common.
 struct Common {
   explicit Common(const BilinearForm& of)
       : form(&of),
@@ -213,7 +213,7 @@ void CellRounding::add_robin_terms() {
   terms_ += robin_.cwiseSqrt();
 }
 
-/// Of the dof of the cell that most cells share.
+/// The operations of the dof of the cell that most cells share.
 double CellRounding::operations() const {
   const BilinearForm& form = *common_->form;
   std::int32_t most = 0;
@@ -248,7 +248,7 @@ double CellRounding::coefficients() const {
   return largest;
 }
 
-/// Of D_q, where each entry of J has such an error.
+/// The error of D_q, where each entry of J has such an error.
 double CellRounding::error_of_factors(double error_of_jacobian) const {
   return 3 * common_->d() * error_of_jacobian * inverse_ + (12 * condition_ + 17) * condition_ + 10;
 }
@@ -264,13 +264,13 @@ double CellRounding::data() const {
   return 2 * (operations() + operations_of_tables() + error_of_factors(error_of_nodes * common_->geometry_gradients));
 }
 
-/// Of every cell, in both units.
+/// Operations of every cell, in both units.
 struct CellOperations {
   explicit CellOperations(std::int32_t cells) : working(cells), data(cells) {}
   std::vector<double> working, data;
 };
 
-/// Of every dof, sum_c t_ci sum_j t_cj |x_j|; and what the products of each cell meet.
+/// For every dof i sum_c t_ci sum_j t_cj |x_j|, and the operations of each cell.
 mesh::Array<double> sum_terms(const Common& common, std::span<const double> x, CellOperations& operations) {
   const BilinearForm& form = *common.form;
   std::vector<std::unique_ptr<CellRounding>> of_threads(static_cast<std::size_t>(omp_get_max_threads()));

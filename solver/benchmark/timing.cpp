@@ -64,7 +64,7 @@ class Product {
   MultiVector<T> x_, y_;
 };
 
-/// What some iterations of CG took.
+/// The times of some iterations of CG.
 struct Iterated {
   double seconds = 0;        ///< of all right-hand sides together
   std::int64_t shared = 0;   ///< iterations of the loop

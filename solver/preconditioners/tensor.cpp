@@ -47,7 +47,7 @@ class BoxLattice {
     return form_.unknown_of_dof[form_.space->dof(cell[0] + cells_[0] * (cell[1] + cells_[1] * cell[2]),
                                                  lattice_.node(in[0], in[1], in[2]))];
   }
-  /// Those from `first` on.
+  /// The points from `first` on, for a GPU.
   operators::BoxPoints from(const std::array<int, 3>& first, const std::array<int, 3>& size) const {
     operators::BoxPoints points{nodes_of(form_), form_.space->degree(), {1, 1, 1}, first, size, {}};
     std::copy_n(cells_.begin(), dimension_, points.cells.begin());

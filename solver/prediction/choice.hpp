@@ -22,7 +22,7 @@ struct OperatorDecision {
 /// taken it for 15% slower than it is. Throws InputError where none can be had.
 OperatorDecision decide(const std::vector<Prediction>& predictions);
 
-/// What the choice of auto depends on where no speeds are asked for.
+/// The input of a choice of auto that asks for no speeds.
 struct RuleInput {
   const operators::BilinearForm* form = nullptr;
   std::int64_t loads = 1;

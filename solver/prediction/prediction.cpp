@@ -152,7 +152,7 @@ bool persistent_windows_fit(const PredictionInput& of, const CsrMatrix<T>& offse
 
 /// Iterations of all systems that are solved in turn, or together. Block CG puts the least eigenvalue but s - 1 in the
 /// place of the least (O'Leary 1980), and the s-th is some s^(2/d) times the least (Weyl): CG takes the root of that.
-/// Of few systems less is seen, of sources far apart more; the exponent is of 3D, which is the cautious one.
+/// Few systems see less of the spectrum, sources far apart more; the exponent is that of 3D, the cautious one.
 double iterations_of_all(const PredictionInput& of, CgMethod together) {
   const auto systems = static_cast<double>(of.systems);
   if (together == CgMethod::block) return of.iterations / std::cbrt(systems);

@@ -9,8 +9,8 @@
 
 namespace femcg::solver {
 
-/// Where what one run found out is kept for later ones: $XDG_CACHE_HOME/femcg, else ~/.cache/femcg; empty where the
-/// user has neither.
+/// The folder that keeps what one run found out for later ones: $XDG_CACHE_HOME/femcg, else ~/.cache/femcg; empty where
+/// the user has neither.
 std::filesystem::path cache_folder();
 
 /// A file in it; empty where there is no such folder.

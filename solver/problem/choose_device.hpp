@@ -9,9 +9,9 @@
 
 namespace femcg::solver {
 
-/// Whether a GPU can be used now.
+/// True if a GPU can be used now.
 bool has_gpu();
-/// Whether a device of a case is a GPU: cuda, or cuda:1 by its number.
+/// True if a device of a case is a GPU: cuda, or cuda:1 by its number.
 bool is_gpu(std::string_view device);
 /// Takes a GPU into use: the one whose number the device says, else the first that can be. Throws MachineError, which
 /// says why there is none.

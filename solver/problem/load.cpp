@@ -51,8 +51,8 @@ struct SourceParts {
   double in = 0, out = 0;
 };
 
-/// What a source has for the functions of a few cells at a time, and its integrals there. Keeps scratch memory: one a
-/// thread.
+/// Moments of a source with the functions of a few cells at a time, and its integrals there. Keeps scratch memory: one
+/// a thread.
 class CellLoads {
  public:
   /// `parts` has room for those of every cell_lanes cells.
@@ -71,7 +71,7 @@ class CellLoads {
     basis_.test_values(densities_.data(), masses_.data(), scratch_.data());
   }
 
-  /// Of the cells [first, last), cells x dofs; whether the source is anything else than 0 there.
+  /// Writes the moments of the cells [first, last), cells x dofs; returns true if the source is not 0 everywhere there.
   bool write(std::int32_t first, std::int32_t last, double* to) {
     bool given = false;
     for (std::int32_t cell = first; cell < last; cell += operators::cell_lanes) {
@@ -198,7 +198,7 @@ Load::Load(const Problem& problem, LoadData data)
     for (std::string& warning : warnings_) warning = fmt::format("load {}: {}", in_quotes(name()), warning);
 }
 
-/// Where it is said what flows in and out: at its first flux, or else at the source.
+/// The place in the case that says what flows in and out: the first flux, or else the source.
 const Place& Load::place() const {
   for (const BoundaryCondition& condition : data_.boundary)
     if (condition.kind == BoundaryKind::flux) return condition.place;

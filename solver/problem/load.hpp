@@ -20,14 +20,14 @@ void prescribed_flux(const BoundaryCondition& condition, std::span<const double>
 /// One right-hand side of a problem: the load vector, with the Dirichlet values moved to it.
 class Load {
  public:
-  /// Of a problem whose matrix is known. Throws InputError where a region does not exist, a value is not finite, or, on
-  /// parts that nothing holds, source and fluxes do not balance.
+  /// A load of a problem whose matrix is known. Throws InputError where a region does not exist, a value is not finite,
+  /// or, on parts that nothing holds, source and fluxes do not balance.
   Load(const Problem& problem, LoadData data);
 
   const std::string& name() const { return data_.name; }  ///< empty where the problem has one load
-  /// Of the unknowns.
+  /// l(phi_i) of the unknowns, less a(g, phi_i).
   const mesh::Array<double>& values() const { return values_; }
-  /// Of the constrained dofs, in the order of Problem::dirichlet_dofs(): l(phi_i), and the prescribed value.
+  /// l(phi_i), and the prescribed value, of the constrained dofs, in the order of Problem::dirichlet_dofs().
   const std::vector<double>& of_constrained() const { return of_constrained_; }
   const std::vector<double>& boundary_values() const { return boundary_values_; }
   /// The value of all constrained dofs, and the ambient value of all Robin conditions, where each is one number: their

@@ -94,7 +94,7 @@ mesh::Mesh keep(const MeshChoice& choice, const mesh::GmshOptions& options) {
                         [&] { return generate_in_order(choice); });
 }
 
-/// What makes a mesh; the case's place is said of what is wrong with it.
+/// Calls make(), which makes a mesh; errors get the case's place.
 template <class Make>
 auto placed_mesh(const MeshChoice& choice, const Make& make) {
   try {

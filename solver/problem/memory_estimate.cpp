@@ -27,7 +27,7 @@ std::int64_t bytes_of_element_matrices(const operators::BilinearForm& form) {
 /// No GPU has threads for more unknowns than this in a persistent kernel (operators::PersistentCg).
 constexpr std::int64_t most_persistent_unknowns = std::int64_t{1} << 20;
 
-/// Whether an operator that has a persistent kernel might use it.
+/// True if an operator that has a persistent kernel might use it.
 bool may_be_persistent(const MemoryUser& user, std::int64_t unknowns) {
   return user.device == Device::cuda && user.preconditioner->diagonal && takes_one_kernel(user.method) &&
          !user.takes_all(unknowns) && may_be_persistent(user.loop) && unknowns <= most_persistent_unknowns;
@@ -50,11 +50,11 @@ std::int64_t bytes_of_inverse(const MemoryUser& user, std::int64_t unknowns) {
   return unknowns * (std::int64_t{sizeof(float)} + (copied ? std::int64_t{sizeof(T)} : 0));
 }
 
-/// Of several systems at once: x, r, p, w, on a GPU a second p, and z and the vectors of a preconditioner that is not
-/// diagonal, for each column; once more for half of the columns, while what runs moves there; two vectors of one. On
-/// the host what patches of cells share is kept for each column too, which may be nearly nothing; on a GPU the cells
-/// take the vectors one after the other, through two copies of a pass of columns. Block CG has no second p, and drops
-/// no columns. On the host the right-hand sides and, in double precision, residuals.
+/// Bytes of CG on several systems at once: x, r, p, w, on a GPU a second p, and z and the vectors of a preconditioner
+/// that is not diagonal, for each column; once more for half of the columns, while what runs moves there; two vectors
+/// of one. On the host what patches of cells share is kept for each column too, which may be nearly nothing; on a GPU
+/// the cells take the vectors one after the other, through two copies of a pass of columns. Block CG has no second p,
+/// and drops no columns. On the host the right-hand sides and, in double precision, residuals.
 template <std::floating_point T>
 VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)},
@@ -97,7 +97,7 @@ void add(MemoryEstimate& need, std::string what, Device device, std::int64_t byt
   if (bytes > 0) need.parts.push_back({std::move(what), device, bytes, slack});
 }
 
-/// What takes less of a GPU than this.
+/// A sentence on what takes less memory of a GPU.
 std::string way_out(const MemoryUser& user, const operators::BilinearForm* form, bool is_streamed) {
   const bool may_stream = std::ranges::any_of(user.row->options, [](const operators::OptionDescription& option) {
     return option.name == operators::resident_option.name;
@@ -111,7 +111,7 @@ std::string way_out(const MemoryUser& user, const operators::BilinearForm* form,
   return ways;
 }
 
-/// Of the operator; a GPU's may take what the run leaves.
+/// Bytes of the operator; on a GPU it may take what the run leaves.
 template <std::floating_point T>
 operators::StorageEstimate bytes_of_operator(const MemoryUser& user, const operators::Extent<T>& of) try {
   return user.row->estimate(of, *user.options);
@@ -121,7 +121,7 @@ operators::StorageEstimate bytes_of_operator(const MemoryUser& user, const opera
       fmt::format("operator '{}': {}{}{}", user.row->name, error.what(), ways.empty() ? "" : "; ", ways));
 }
 
-/// What the operator is made from: bytes on the host, and whether they stay when the operator is there.
+/// The data that the operator is made from: bytes on the host, and whether they stay when the operator is there.
 struct Source {
   std::int64_t bytes;
   bool stays;

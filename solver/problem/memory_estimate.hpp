@@ -20,7 +20,7 @@ struct MemoryPart {
   std::int64_t slack = 0;  ///< how much less may do, where columns fit in 16 bits or cells are affine
 };
 
-/// What is needed beside the mesh, the dofs and the load, which are there when this is estimated.
+/// The memory needed beside the mesh, the dofs and the load, which are there when this is estimated.
 struct MemoryEstimate {
   std::vector<MemoryPart> parts;
   std::int64_t host_bytes = 0, device_bytes = 0;  ///< the most that is there at one time, of the host and of the GPU
@@ -66,19 +66,20 @@ struct MemoryUser {
   std::int64_t systems_at_once(std::int64_t unknowns) const { return takes_all(unknowns) ? systems : 1; }
 };
 
-/// Of `femcg run`, which gives back what the operator was made from. Element matrices, then the matrix assembled from
-/// them, then the operator made from it; then CG's vectors. `rows` is null for operators that need no matrix.
+/// The memory of `femcg run`, which gives back what the operator was made from. Element matrices, then the matrix
+/// assembled from them, then the operator made from it; then CG's vectors. `rows` is null for operators that need no
+/// matrix.
 template <std::floating_point T>
 MemoryEstimate need_of_run(const MemoryUser& user, const operators::BilinearForm& form,
                            const operators::MatrixRows<T>* rows);
 
-/// Of one operator in a comparison, beside the matrix and the element matrices, which are kept for the others. `matrix`
-/// and `form` are null where there are none.
+/// The memory of one operator in a comparison, beside the matrix and the element matrices, which are kept for the
+/// others. `matrix` and `form` are null where there are none.
 template <std::floating_point T>
 MemoryEstimate need_of_operator(const MemoryUser& user, const operators::BilinearForm* form,
                                 const operators::CsrMatrix<T>* matrix);
 
-/// Of what all operators of a comparison are made from. `rows` is null where none needs a matrix.
+/// The memory of what all operators of a comparison are made from. `rows` is null where none needs a matrix.
 template <std::floating_point T>
 MemoryEstimate need_of_assembly(const operators::BilinearForm& form, const operators::MatrixRows<T>* rows);
 

@@ -11,7 +11,7 @@ namespace femcg::solver {
 template <std::floating_point T>
 operators::Vector<T> diagonal_in_range(const operators::Operator<T>& a);
 
-/// Whether what cells contribute to p'Ap becomes too small for T to be told from 0 before CG comes to the tolerance:
+/// True if what cells contribute to p'Ap becomes too small for T to be told from 0 before CG comes to the tolerance:
 /// directions have tolerance / a_ii, for a right-hand side of about 1, and products with them the tolerance. Operators
 /// that multiply cells add these up in T; those of a matrix do so in double precision.
 template <std::floating_point T>

@@ -317,7 +317,7 @@ void Problem::find_components() {
   for (const operators::RobinFacet& facet : form_.robin)
     if (*std::ranges::max_element(facet.transfer) > 0) held[of_cells[facet.cell]] = 1;
 
-  // Where several processes have cells, their components are joined; each has a number in them all.
+  // Components of several processes are joined; each has a number in them all.
   const SharedComponents all(*shared_, *space_, of_cells, held);
   components_ = static_cast<std::int32_t>(std::max<std::int64_t>(1, all.count()));
   if (components_ > 1)

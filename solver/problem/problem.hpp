@@ -81,7 +81,7 @@ class Problem {
   /// Connected components of the mesh, those of all processes; and that of each cell here, empty where there is one.
   std::int32_t components() const { return components_; }
   std::span<const std::int32_t> component_of_cell() const { return component_of_cell_; }
-  /// Whether constants are in the kernel on some part of the mesh.
+  /// True if constants are in the kernel on some part of the mesh.
   bool singular() const { return !floating_.empty(); }
   const std::vector<Floating>& floating() const { return floating_; }
   /// The integral of each dof's basis function, where the problem is singular.

@@ -38,8 +38,8 @@ struct ScaledLoad {
   template <std::floating_point T>
   operators::Vector<T> rounded(operators::Device device) const;
 };
-/// Of a load that must outlive it. Throws InputError where an entry is not finite, or the largest is so small that its
-/// last digits are lost. Collective, where several processes have parts of it.
+/// Scales a load, which must outlive it. Throws InputError where an entry is not finite, or the largest is so small
+/// that its last digits are lost. Collective, where several processes have parts of it.
 ScaledLoad scaled_load(std::span<const double> load, const operators::SharedDofs& shared = {});
 
 /// Numbers as an operator's precision takes them, on the host.

@@ -20,7 +20,7 @@ class SharedComponents {
   std::int64_t count() const;
   /// The place of a component of this process among all, below count().
   std::int32_t place(std::int32_t of_process) const { return places_[number(of_process)]; }
-  /// Of a component of this process.
+  /// The number among all of a component of this process.
   std::int32_t number(std::int32_t of_process) const { return least_[first_ + of_process]; }
   /// True for each, by its place, that is held on any process.
   std::vector<char> held() const {
@@ -29,7 +29,7 @@ class SharedComponents {
       if (places_[i] >= 0) held.push_back(held_[i]);
     return held;
   }
-  /// Those that nothing holds, on any process; ascending.
+  /// The components that nothing holds, on any process; ascending.
   std::vector<std::int32_t> not_held() const;
 
  private:

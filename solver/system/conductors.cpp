@@ -191,7 +191,7 @@ void Conductors::add_rows(const Level& level) {
   const mesh::FunctionSpace& space = *form.space;
   mesh::Array<double> own = mesh::array_of<double>(space.dof_count());  // of the part that a dof is in
   std::vector<Row> others;
-  // What a facet or a cell adds: values of its dofs, for each of some parts.
+  // The contribution of a facet or a cell: values of its dofs, for each of some parts.
   struct Terms {
     std::vector<std::int32_t> parts;
     std::vector<double> values;  // parts x dofs

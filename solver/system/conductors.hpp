@@ -13,8 +13,8 @@ namespace femcg::solver {
 /// unknowns of such a part R, 1_R'A1_R is far below the entries of A, so that rounding of A w is taken for heat that
 /// flows into R, and CG learns of R last. A1_R comes from the cells around R and from transfer, without rounding.
 ///
-/// Where the diffusion of all cells, in order, jumps by more than a factor of about 100, the cells above the jump are
-/// such parts, each with those it is joined to.
+/// A jump is a factor of more than about 100 in the ordered diffusions of all cells; the cells above it are such parts,
+/// each with those it is joined to.
 class Conductors {
  public:
   /// Collective, as all here, where several processes have parts.

@@ -65,7 +65,7 @@ class WholeSystem final : public LinearSystem<T> {
   }
 
  private:
-  /// Whether the GPU is to compute residuals, and has room for so many bytes an unknown beside what the product takes.
+  /// True if the GPU is to compute residuals, and has room for so many bytes an unknown beside what the product takes.
   bool has_room(std::int64_t bytes_of_unknown) const {
     const operators::BilinearForm& form = this->problem_.form();
     return pays_on_gpu_ && FormProductOnGpu::bytes(form, unknowns_for<T>) + bytes_of_unknown * form.unknowns <=

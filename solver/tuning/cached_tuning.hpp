@@ -12,7 +12,7 @@
 
 namespace femcg::solver {
 
-/// What tuning holds for.
+/// The conditions that a tuning holds for.
 struct TuningKey {
   std::string device;  ///< its name
   int threads = 0;     ///< of the processor; 0: a GPU
@@ -28,7 +28,7 @@ struct TuningKey {
 TuningKey tuning_key(const OperatorChoice& op, const mesh::FunctionSpace& space, Precision precision,
                      operators::Device device);
 
-/// What was found: the options to take beside those that are given; none where the defaults were the fastest.
+/// The result of tuning: the options to take beside those that are given; none where the defaults were the fastest.
 struct CachedTuning {
   TuningKey key;
   operators::Options options = {};
@@ -36,7 +36,7 @@ struct CachedTuning {
   std::int64_t unknowns = 0;       ///< of the problem
 };
 
-/// Where they are kept from one run to the next, beside the copy bandwidth; empty where the user has no home.
+/// The file that keeps them from one run to the next, beside the copy bandwidth; empty where the user has no home.
 std::filesystem::path tuning_file();
 
 /// Everything that is kept, and one sentence where the file is damaged, which is then as good as none.
@@ -46,7 +46,7 @@ struct AllCached {
 };
 AllCached all_cached_tuning();
 
-/// What is kept for a key; one sentence where the file is damaged, or what it has is of another device.
+/// The tuning that is kept for a key; one sentence where the file is damaged, or what it has is of another device.
 struct FoundTuning {
   std::optional<CachedTuning> kept;
   std::string warning;

@@ -18,7 +18,7 @@ double spread_of(std::vector<double> seconds) {
   return *middle - least_of(seconds);
 }
 
-/// Whether the second is faster, beyond the spread of both.
+/// True if the second is faster, beyond the spread of both.
 bool is_faster(const std::vector<double>& first, const std::vector<double>& second) {
   const double gain = least_of(first) - least_of(second);
   return gain > std::max({least_gain * least_of(first), spread_of(first), spread_of(second)});
@@ -110,7 +110,7 @@ bool Search::pays() const {
          (conversion == 0 || limits_.products_left == 0 || saved > conversion);
 }
 
-/// Whether there is another setting a step on.
+/// Takes a step; true if there is another setting.
 bool Search::step() {
   const Way& way = ways_[option_];
   Setting setting = best();

@@ -19,7 +19,7 @@ struct TunedOption {
 /// A place in the values of each option.
 using Setting = std::vector<std::size_t>;
 
-/// What a search may cost.
+/// Limits of the cost of a search.
 struct SearchLimits {
   /// Seconds that products may take longer than with the best setting known, conversions included.
   double lost = std::numeric_limits<double>::infinity();
@@ -59,7 +59,7 @@ class Search {
   /// The setting of the next product; after the search the best.
   const Setting& next() const { return over() ? best() : tried_[now_].setting; }
   void took(double seconds);
-  /// Of making what next() multiplies with.
+  /// Adds the time of making what next() multiplies with.
   void converted(double seconds);
   void refuse_next(std::string reason);
   /// CG is over before the search: what was not confirmed does not count.
@@ -73,9 +73,9 @@ class Search {
   std::size_t best_tried() const { return best_; }
   /// Seconds that products took longer than with the best setting known, waiting and conversions included.
   double lost() const { return lost_; }
-  /// Whether it came to its end before CG did.
+  /// True if it came to its end before CG did.
   bool decided() const { return decided_; }
-  /// Whether no neighbour of the best was left out for its cost.
+  /// True if no neighbour of the best was left out for its cost.
   bool complete() const { return complete_; }
   /// Which of those tried made each product.
   const std::vector<std::size_t>& products() const { return products_; }
@@ -86,7 +86,7 @@ class Search {
 
  private:
   enum class Phase { begin, look, in_turn, over };
-  /// Where the search is with one option.
+  /// State of the search along one option.
   struct Way {
     bool up = true, moved = false, turned = false, done = false;
   };

@@ -53,7 +53,7 @@ std::vector<std::string> patches_around(std::int64_t chosen) {
   return values;
 }
 
-/// Of the value that is nearest to a number by its ratio.
+/// The place of the value that is nearest to a number by its ratio.
 std::size_t place_of(std::int64_t number, const std::vector<std::string>& values) {
   const auto distance = [&](const std::string& value) {
     return std::abs(std::log(std::stod(value) / static_cast<double>(number)));

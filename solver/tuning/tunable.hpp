@@ -23,11 +23,11 @@ struct TunableOption {
 /// All of them; those of an operator in the order in which they are tried.
 std::span<const TunableOption> tunable_options();
 
-/// Whether an operator has any on a device.
+/// True if an operator has any on a device.
 bool is_tunable(std::string_view op, operators::Device device);
 
-/// Those of an operator that was made, which are open: the case says nothing of them, and the operator's way through
-/// the matrix has them. Their values begin with those that it has now. `given` is what the case states.
+/// The options of an operator that was made, which are open: the case says nothing of them, and the operator's way
+/// through the matrix has them. Their values begin with those that it has now. `given` is what the case states.
 template <std::floating_point T>
 std::vector<TunedOption> open_options(std::string_view op, const operators::Operator<T>& a,
                                       const operators::Options& given);

@@ -1,4 +1,4 @@
-// Where the constants come from. On the GPU: least squares of the relative error over the records of cases/h200 with
+// Source of the constants. On the GPU: least squares of the relative error over the records of cases/h200 with
 // default options (one NVIDIA H200, copies of 4.23 TB/s): some 500 products with 0.01 to 100 million unknowns, of which
 // half are within 6% and nine in ten within 20%; latencies, and the longest row, which small systems wait for, over the
 // cases of cases/ as they are, on an H100, where half of the products are within 8 to 15%. On
@@ -28,7 +28,7 @@ using operators::Footprint;
 
 namespace {
 
-/// What a product takes, as multiples of what the device's speeds say.
+/// The time of a product, as multiples of what the device's speeds say.
 struct Share {
   std::string_view name = {};
   double bytes = 0;          ///< of the time to move all bytes
@@ -41,7 +41,7 @@ struct Share {
   double longest = 0;        ///< on the GPU microseconds an entry of the longest row, which a thread or few go along
 };
 
-/// Of the processor; operations against Rates::flops, bytes against Rates::reading.
+/// Constants of the processor; operations against Rates::flops, bytes against Rates::reading.
 constexpr std::array host_shares{
     Share{.name = "csr", .bytes = 0.404, .rows = 0.408, .entries = 0.143},
     Share{.name = "ellpack", .bytes = 0.617, .entries = 0.24},
@@ -71,7 +71,7 @@ constexpr Share pairs_of_simplices_on_host{.bytes = 2.6, .word_flops = 1.3};
 /// vector.
 constexpr double host_entry_of_column = 0.07;
 
-/// Of the GPU; operations against gpu_flops at the copy bandwidth that they were fitted at.
+/// Constants of the GPU; operations against gpu_flops at the copy bandwidth that they were fitted at.
 constexpr double fitted_bandwidth = 4.23e12, gpu_flops = 1e13, gpu_traffic = 1e13;
 constexpr std::array gpu_shares{
     Share{.name = "csr", .bytes = 0.897, .word_flops = 4.06, .rows = 2.19, .latency = 3.5, .longest = 0.015},
@@ -108,7 +108,7 @@ constexpr std::array gpu_shares_of_columns{
           .longest = 0.045},
 };
 constexpr double cells_latency = 6.5, colours_latency = 14;  // microseconds; a launch a colour
-/// Of matrix-free: a launch of its own for the unknowns of Robin terms, which waits for that of their facets.
+/// matrix-free has a launch of its own for the unknowns of Robin terms, which waits for that of their facets.
 constexpr double robin_latency = 4.5;  // microseconds
 
 const Share* find(std::span<const Share> shares, std::string_view name) {
@@ -125,7 +125,8 @@ double lma_on_gpu(int dofs) {
   return 1.08 + 0.4 / dofs;
 }
 
-/// What is stored of the cells' geometry, which the numbers of a cell tell; pairs: entries of K_e in its place.
+/// The part of the cells' geometry that is stored, which the numbers of a cell tell; pairs: entries of K_e in its
+/// place.
 enum class StoredGeometry { boxes, vertices, affine, points, pairs };
 
 StoredGeometry geometry_of(const Product& product, const Footprint& cost) {
@@ -174,12 +175,12 @@ Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
                  : Share{.bytes = 1.479, .word_flops = 0.631};
 }
 
-/// Whether Robin terms are multiplied with by launches of their own.
+/// True if Robin terms are multiplied with by launches of their own.
 bool launches_robin_terms(const Product& product) {
   return product.device == Device::cuda && product.row->needs == operators::Needs::form && !product.form->robin.empty();
 }
 
-/// Whether the element matrices of cells that are alike are stored once.
+/// True if the element matrices of cells that are alike are stored once.
 bool stores_once(const Product& product, const Footprint& cost) {
   const double dofs = product.form->dofs_per_cell();
   return static_cast<double>(cost.stored_bytes) < product.form->cells() * dofs * (dofs + 1) / 2 * product.word_bytes;
@@ -187,7 +188,7 @@ bool stores_once(const Product& product, const Footprint& cost) {
 
 bool multiplies_cells(const Product& product) { return product.row->needs != operators::Needs::matrix; }
 
-/// Of any operator on the GPU.
+/// The constants of any operator on the GPU.
 Share gpu_share(const Product& product, const Footprint& cost) {
   if (product.row->needs == operators::Needs::element_matrices) {
     const double coloured = product.row->name == "lma-coloured" ? 1.12 : 1;  // a launch a colour

@@ -30,7 +30,7 @@ std::optional<ordered_json> cached_models(const fs::path& path) try {
 }
 
 constexpr std::string_view of_calibration = ", calibration";
-/// Of the bandwidth model that a calibration corrects: another for other constants.
+/// Number of the bandwidth model that a calibration corrects; another for other constants.
 constexpr int model_number = 2;
 
 bool is_calibration(const std::string& key) { return key.find(of_calibration) != std::string::npos; }

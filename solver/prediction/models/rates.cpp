@@ -76,11 +76,11 @@ double measure_flops() {
   return std::isfinite(sum) ? best : 0;
 }
 
-/// What is measured depends on the registers that femcg is compiled for.
+/// Measured rates depend on the registers that femcg is compiled for.
 std::string in_registers(const std::string& what) { return fmt::format("{} in {} bytes", what, mesh::register_bytes); }
 std::string reads_of(std::int64_t mebibytes) { return in_registers(fmt::format("reads of {} MiB", mebibytes)); }
 
-/// What was kept, else what is measured now, which is kept.
+/// The rates that were kept, else measured now, which are kept.
 template <class Measure>
 double kept_or(const std::string& what, Device device, Rates& rates, const Measure& measure) {
   if (const auto kept = cached_rate(what, device)) return *kept;

@@ -26,7 +26,7 @@ struct Rates {
   /// True if there are rates to predict with.
   bool known() const { return copy_bandwidth > 0; }
   /// Bytes per second of a loop that goes over so many again and again: between measured sizes linear in the logarithm.
-  /// Of a GPU the copy bandwidth.
+  /// On a GPU the copy bandwidth.
   double reading(double bytes) const;
 };
 

@@ -49,7 +49,7 @@ bool invert(Rows& a) {
   return true;
 }
 
-/// What a choice of lengths and noise comes to.
+/// The outcome of a choice of lengths and noise.
 struct Fitted {
   std::vector<double> weights, errors;
   double score = std::numeric_limits<double>::infinity();  ///< mean of |errors|

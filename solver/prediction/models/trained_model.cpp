@@ -17,7 +17,7 @@ constexpr std::size_t least_points = 8;
 
 /// The terms of T0.
 std::vector<double> terms(const ProductFeatures& f, Device device, int word_bytes) {
-  // What goes round and round in a cache is replaced before it is used again long before it fills all of it.
+  // A cyclic working set is replaced before it is used again long before it fills all of a cache.
   const double cached = std::min(1.0, cache_bytes(device) / 3 / f.working_bytes), fetched = 1 - cached;
   const double again = std::max(0.0, f.input_bytes - f.rows * word_bytes);  // x, more than once
   std::vector<double> all{1, f.rows, f.irregular, again};
@@ -30,9 +30,9 @@ std::vector<double> terms(const ProductFeatures& f, Device device, int word_byte
   return all;
 }
 
-/// Where the matrix lies among the others: its size, the length of rows, what is fetched of x with each entry and by
-/// each block, how full steps are, how far the longest row stands out from the others and from all, how often x comes
-/// from memory, and how irregular rows are.
+/// Coordinates of the matrix among the others: its size, the length of rows, what is fetched of x with each entry and
+/// by each block, how full steps are, how far the longest row stands out from the others and from all, how often x
+/// comes from memory, and how irregular rows are.
 std::vector<double> point_of(const ProductFeatures& f, int word_bytes) {
   const auto ratio = [](double a, double b) { return std::log2(std::max(a, 1e-6) / std::max(b, 1e-6)); };
   return {ratio(f.working_bytes, 1),          ratio(f.nonzeros, f.rows),
