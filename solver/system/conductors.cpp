@@ -73,6 +73,7 @@ Conductors::Conductors(const Problem& problem) : problem_(&problem) {
 
 template <class Add>
 std::vector<double> Conductors::sums_over_dofs(const Add& add) const {
+  if (count() == 0) return {};
   constexpr std::size_t block = std::size_t{1} << 18;
   const std::size_t dofs = problem_->form().unknown_of_dof.size();
   std::vector<std::vector<double>> of_blocks((dofs + block - 1) / block);
