@@ -77,11 +77,10 @@ std::vector<double> Conductors::sums_over_dofs(const Add& add) const {
   constexpr std::size_t block = std::size_t{1} << 18;
   const std::size_t dofs = problem_->form().unknown_of_dof.size();
   std::vector<std::vector<double>> of_blocks((dofs + block - 1) / block);
-#pragma omp parallel for schedule(static)
-  for (std::size_t b = 0; b < of_blocks.size(); ++b) {
+  mesh::parallel_for(of_blocks.size(), [&](std::size_t b) {
     of_blocks[b].resize(count());
     for (std::size_t dof = b * block; dof < std::min(dofs, (b + 1) * block); ++dof) add(dof, of_blocks[b]);
-  }
+  });
   std::vector<double> sums(count());
   for (const std::vector<double>& each : of_blocks)
     for (std::size_t part = 0; part < sums.size(); ++part) sums[part] += each[part];
@@ -121,14 +120,10 @@ void Conductors::find_jumps_within(const operators::CellDiffusion& diffusion) {
 std::vector<double> Conductors::jumps(std::span<const double> of_cells) const {
   constexpr int least = -1075, bins = 2100;  // powers of two
   std::vector<double> cells(bins);
-#pragma omp parallel
-  {
-    std::vector<double> mine(bins);
-#pragma omp for schedule(static)
-    for (std::size_t cell = 0; cell < of_cells.size(); ++cell)
-      ++mine[static_cast<std::size_t>(std::ilogb(of_cells[cell]) - least)];
-#pragma omp critical
-    for (std::size_t bin = 0; bin < cells.size(); ++bin) cells[bin] += mine[bin];
+#pragma omp parallel for schedule(static)
+  for (std::size_t cell = 0; cell < of_cells.size(); ++cell) {
+    const std::atomic_ref has_cells(cells[static_cast<std::size_t>(std::ilogb(of_cells[cell]) - least)]);
+    if (has_cells.load(std::memory_order_relaxed) == 0) has_cells.store(1, std::memory_order_relaxed);
   }
   problem_->shared().sum(cells);
   std::vector<double> found;
