@@ -320,6 +320,8 @@ class HierarchyMaker {
   operators::BlockInverses blocks_of(const LevelForm& of) const {
     std::vector<std::int32_t> cells = bad_cells_;
     if (of.form->space->degree() > 1) cells.insert(cells.end(), cut_cells_.begin(), cut_cells_.end());
+    std::ranges::sort(cells);  // a cell that is both has one block
+    cells.erase(std::ranges::unique(cells).begin(), cells.end());
     if (cells.empty() || of.subdomain == nullptr) return inverses_round(*of.form, cells);
     const operators::IndexMap& map = of.subdomain->map;
     std::vector<char> is_shared(map.unknowns.size(), 0);

@@ -98,9 +98,9 @@ std::optional<OperatorDecision> decide_by_rule(const RuleInput& of) {
   const auto take = [](std::string_view name, std::string_view since) {
     return OperatorDecision{.named = {std::string(name), {}, {}}, .why = fmt::format("{}, since {}", name, since)};
   };
-  const bool assembles = of.processes == 1 && (!on_gpu || operators::can_assemble_on_gpu(*of.form));
+  const auto assembles = [&] { return of.processes == 1 && (!on_gpu || operators::can_assemble_on_gpu(*of.form)); };
   if (has_levels) {
-    if (levels_have_matrix && !assembles) return std::nullopt;
+    if (levels_have_matrix && !assembles()) return std::nullopt;
     if (levels_have_matrix)
       return take(operator_of_options, "multigrid needs few products and its levels share the matrix");
     if (!on_gpu && several) return std::nullopt;
@@ -109,10 +109,10 @@ std::optional<OperatorDecision> decide_by_rule(const RuleInput& of) {
   if (!on_gpu) return std::nullopt;
   const bool is_usual = !several && of.loop == CgLoop::automatic;
   const int most_degree = in_plane ? 3 : is_tensor ? 0 : 2;  // of matrices of few unknowns
-  if (assembles && is_usual && is_small && space.degree() <= most_degree)
+  if (is_usual && is_small && space.degree() <= most_degree && assembles())
     return take(operator_of_options, "a persistent kernel iterates on a matrix of this size");
   if (!is_tensor && space.degree() == 1) {
-    if (!assembles) return std::nullopt;
+    if (!assembles()) return std::nullopt;
     return take(in_plane && is_usual ? "sell" : operator_of_options,
                 "the GPU assembles and reads a matrix of degree 1 sooner than element matrices");
   }

@@ -10,7 +10,6 @@
 
 #include "operators/backend/memory.hpp"
 #include "operators/catalogue.hpp"
-#include "operators/stored/assembled/assembly_on_gpu.hpp"
 #include "solver/case/case_keys.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/stopwatch.hpp"
