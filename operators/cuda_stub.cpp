@@ -15,6 +15,7 @@
 #include "operators/catalogue.hpp"
 #include "operators/distributed/gpu/gpu_interface.hpp"
 #include "operators/distributed/gpu/gpu_persistent_cg.hpp"
+#include "operators/forms/cell_diffusion.hpp"
 #include "operators/forms/check/cell_integrals.hpp"
 #include "operators/forms/check/form_product_on_gpu.hpp"
 #include "operators/forms/suspect_cells.hpp"
