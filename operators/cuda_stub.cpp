@@ -47,6 +47,7 @@ std::optional<int> cuda_device_in_use(std::string* reason) {
   return std::nullopt;
 }
 std::optional<GpuClocks> cuda_clocks() { return std::nullopt; }
+void cuda_start_clocks() {}
 std::string cuda_driver() { return ""; }
 std::vector<std::string> cuda_uuids() { return {}; }
 int cuda_multiprocessors() { return 0; }
@@ -125,7 +126,7 @@ std::vector<std::int32_t> cuda_cells_with_jumps(const Vector<double>&, int, cons
 Vector<std::int32_t> cuda_places_of_points(const BoxPoints&, const LevelOrdering&) { refuse(); }
 bool cuda_set_diffusion(const BilinearForm&, const Vector<double>&, FactorInputs&) { refuse(); }
 Extremes cuda_extremes(const FunctionOnGpu&) { refuse(); }
-std::vector<double> cuda_integrals(const FunctionOnGpu&, const IntegralTables&) { refuse(); }
+std::vector<double> cuda_integrals(const FunctionOnGpu&) { refuse(); }
 std::vector<double> cuda_error_squares(const FunctionOnGpu&, const ErrorTables&, std::span<const PointProgram>) {
   refuse();
 }

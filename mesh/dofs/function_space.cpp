@@ -422,14 +422,11 @@ std::int32_t FunctionSpace::greatest_dof(std::int32_t first, std::int32_t last) 
   return greatest;
 }
 
-void FunctionSpace::list_dofs(std::int32_t first, std::int32_t count, std::int32_t* to) const {
-#pragma omp parallel for schedule(static)
-  for (std::int32_t k = 0; k < count; ++k) std::ranges::copy(dofs(first + k), to + std::int64_t{k} * dofs_per_cell_);
-}
-
 Array<std::int32_t> FunctionSpace::list_dofs() const {
   Array<std::int32_t> all = unset<std::int32_t>(std::size_t(mesh_->cell_count()) * dofs_per_cell_);
-  list_dofs(0, mesh_->cell_count(), all.data());
+#pragma omp parallel for schedule(static)
+  for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)
+    std::ranges::copy(dofs(cell), all.data() + std::int64_t{cell} * dofs_per_cell_);
   return all;
 }
 

@@ -30,8 +30,8 @@ class FunctionSpace {
   /// degree 1 to 8 (above 4 only for refinement and output). The mesh must outlive the space. Throws
   /// std::length_error, before it takes memory for them, where there are more than 2^31 - 1 dofs.
   FunctionSpace(const Mesh& mesh, int degree, NodeFamily family = NodeFamily::gauss_lobatto);
-  /// The space of a lower degree on the mesh of another one, whose dofs tell which edges and faces cells share: the same
-  /// numbers in less time.
+  /// The space of a lower degree on the mesh of another one, whose dofs tell which edges and faces cells share: the
+  /// same numbers in less time.
   FunctionSpace(const FunctionSpace& finer, int degree);
   /// The space on some cells of another one, whose mesh is `part` (mesh_of_cells), with dofs in the order of the other
   /// space.
@@ -52,8 +52,6 @@ class FunctionSpace {
   }
   /// The greatest dof of the cells [first, last), or of these and those before; -1 of none.
   std::int32_t greatest_dof(std::int32_t first, std::int32_t last) const;
-  /// Writes the dofs of `count` cells from `first` on, cells x dofs_per_cell, by all threads.
-  void list_dofs(std::int32_t first, std::int32_t count, std::int32_t* to) const;
   /// The dofs of all cells, [cells][lattice nodes].
   Array<std::int32_t> list_dofs() const;
   /// The same where they are stored; none on a structured grid.

@@ -148,34 +148,53 @@ Function* function_of(void* library, const char* name) {
   return reinterpret_cast<Function*>(dlsym(library, name));
 }
 
+/// NVML, which comes with the driver, not with the toolkit. Starting it takes 30 ms: the process does so once.
+class Nvml {
+ public:
+  using Handle = void*;
+  static constexpr int ok = 0, of_multiprocessors = 1, of_memory = 2;  // nvmlReturn_t, nvmlClockType_t
+
+  static const Nvml& of_process() {
+    static const Nvml one;
+    return one;
+  }
+
+  /// The clocks of the GPU on a PCI bus; none where NVML does not tell them.
+  std::optional<GpuClocks> clocks(const char* bus) const {
+    Handle device = nullptr;
+    if (!started_ || find_(bus, &device) != ok) return std::nullopt;
+    unsigned now[2] = {}, most[2] = {};
+    for (const int of : {of_multiprocessors, of_memory})
+      if (now_(device, of, &now[of - 1]) != ok || most_(device, of, &most[of - 1]) != ok) return std::nullopt;
+    return GpuClocks{static_cast<int>(now[0]), static_cast<int>(now[1]), static_cast<int>(most[0]),
+                     static_cast<int>(most[1])};
+  }
+
+ private:
+  Nvml() {
+    void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
+    if (library == nullptr) return;
+    auto* const init = function_of<int()>(library, "nvmlInit_v2");
+    find_ = function_of<int(const char*, Handle*)>(library, "nvmlDeviceGetHandleByPciBusId_v2");
+    now_ = function_of<int(Handle, int, unsigned*)>(library, "nvmlDeviceGetClockInfo");
+    most_ = function_of<int(Handle, int, unsigned*)>(library, "nvmlDeviceGetMaxClockInfo");
+    started_ = init && find_ && now_ && most_ && init() == ok;
+  }
+
+  int (*find_)(const char*, Handle*) = nullptr;
+  int (*now_)(Handle, int, unsigned*) = nullptr;
+  int (*most_)(Handle, int, unsigned*) = nullptr;
+  bool started_ = false;
+};
+
 }  // namespace
 
-/// NVML comes with the driver, not with the toolkit: it is looked for when it is needed.
+void cuda_start_clocks() { Nvml::of_process(); }
+
 std::optional<GpuClocks> cuda_clocks() {
-  using Handle = void*;
-  constexpr int ok = 0, of_multiprocessors = 1, of_memory = 2;  // nvmlReturn_t, nvmlClockType_t
   char bus[32] = "";
   if (!in_use || cudaDeviceGetPCIBusId(bus, sizeof bus, *in_use) != cudaSuccess) return std::nullopt;
-  void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
-  if (library == nullptr) return std::nullopt;
-  auto* const init = function_of<int()>(library, "nvmlInit_v2");
-  auto* const shutdown = function_of<int()>(library, "nvmlShutdown");
-  auto* const find = function_of<int(const char*, Handle*)>(library, "nvmlDeviceGetHandleByPciBusId_v2");
-  auto* const now = function_of<int(Handle, int, unsigned*)>(library, "nvmlDeviceGetClockInfo");
-  auto* const most = function_of<int(Handle, int, unsigned*)>(library, "nvmlDeviceGetMaxClockInfo");
-  std::optional<GpuClocks> clocks;
-  if (init && shutdown && find && now && most && init() == ok) {
-    Handle device = nullptr;
-    unsigned values[4] = {};
-    if (find(bus, &device) == ok && now(device, of_multiprocessors, &values[0]) == ok &&
-        now(device, of_memory, &values[1]) == ok && most(device, of_multiprocessors, &values[2]) == ok &&
-        most(device, of_memory, &values[3]) == ok)
-      clocks = GpuClocks{static_cast<int>(values[0]), static_cast<int>(values[1]), static_cast<int>(values[2]),
-                         static_cast<int>(values[3])};
-    shutdown();
-  }
-  dlclose(library);
-  return clocks;
+  return Nvml::of_process().clocks(bus);
 }
 
 std::string cuda_driver() {

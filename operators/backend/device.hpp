@@ -39,6 +39,8 @@ struct GpuClocks {
 };
 /// Clocks of the GPU in use, from the driver's management library (NVML); nothing where it has none.
 std::optional<GpuClocks> cuda_clocks();
+/// Starts that library, which takes some 30 ms; else the first cuda_clocks() does.
+void cuda_start_clocks();
 /// The version of the driver, such as "580.65.06, CUDA 13.0"; empty where there is none.
 std::string cuda_driver();
 

@@ -228,7 +228,7 @@ std::vector<CellIntegrals> integrals_of_blocks(const Problem& problem, std::span
   const int quadrature = problem.form().quadrature;
   if (on_gpu == nullptr)
     return integrals_of_blocks(space.mesh(), [&] { return CellMeasures(space, quadrature, dofs); });
-  const std::vector<double> found = operators::cuda_integrals(*on_gpu, operators::IntegralTables(space, quadrature));
+  const std::vector<double> found = operators::cuda_integrals(*on_gpu);
   return integrals_of_blocks(space.mesh(), [&] { return FoundIntegrals{&space.mesh(), found}; });
 }
 
@@ -298,15 +298,12 @@ Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, c
   return located;
 }
 
-std::optional<operators::FunctionOnGpu> solution_on_gpu(const Problem& problem, std::span<const double> dofs,
-                                                        operators::Device device) {
+std::optional<operators::FunctionOnGpu> function_on_gpu(const Problem& problem, operators::Device device) {
   const mesh::FunctionSpace& space = *problem.form().space;
-  const auto bytes = [&] {
-    return operators::FunctionOnGpu::bytes(space) + operators::IntegralTables::bytes(space, problem.form().quadrature);
-  };
+  const int quadrature = problem.form().quadrature;
   const bool goes = device == operators::Device::cuda && operators::FunctionOnGpu::pays(space) &&
-                    bytes() <= operators::available_bytes(device);
-  return goes ? std::optional<operators::FunctionOnGpu>(std::in_place, space, dofs) : std::nullopt;
+                    operators::FunctionOnGpu::bytes(space, quadrature) <= operators::available_bytes(device);
+  return goes ? std::optional<operators::FunctionOnGpu>(std::in_place, space, quadrature) : std::nullopt;
 }
 
 Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs,

@@ -60,9 +60,9 @@ using Probes = std::vector<std::pair<std::string, std::optional<mesh::Location>>
 Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, const operators::SharedDofs& shared = {},
                      std::vector<std::string>* warnings = nullptr);
 
-/// A solution on the GPU, for what is integrated of it; nothing where that does not pay, or there is no room.
-std::optional<operators::FunctionOnGpu> solution_on_gpu(const Problem& problem, std::span<const double> dofs,
-                                                        operators::Device device);
+/// A function of the problem's space on the GPU, to be set to one solution after the other; nothing where that does not
+/// pay, or there is no room.
+std::optional<operators::FunctionOnGpu> function_on_gpu(const Problem& problem, operators::Device device);
 
 /// `flux` is that of the solution: consistent, so that all fluxes and the integral of the source add up to zero as
 /// exactly as the system was solved. Extremes and integrals over cells are found on the GPU where the solution is there

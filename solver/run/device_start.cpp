@@ -40,7 +40,10 @@ void DeviceStart::begin() {
 operators::Device DeviceStart::device() {
   begin();
   const operators::Device device = started_.get();
-  if (device == operators::Device::cuda) operators::cuda_device_in_use();  // by this thread from now on
+  if (device == operators::Device::cuda) {
+    operators::cuda_device_in_use();  // by this thread from now on
+    clocks_ = std::async(std::launch::async, operators::cuda_start_clocks);
+  }
   return device;
 }
 

@@ -33,6 +33,7 @@ class DeviceStart {
   std::future<operators::Device> started_;
   bool may_be_gpu_;
   std::string why_on_host_;
+  std::future<void> clocks_;  ///< of a GPU, while the operator is made
 };
 
 }  // namespace femcg::solver

@@ -12,11 +12,11 @@
 namespace femcg::solver {
 
 void measure_solutions(const Problem& problem, const Probes& probes, Solved& of, Record& record) {
-  std::vector<BoundaryFlux> fluxes;
+  std::optional<operators::FunctionOnGpu> on_gpu = function_on_gpu(problem, record.device);
+  const operators::FunctionOnGpu* const there = on_gpu ? &*on_gpu : nullptr;
+  const std::vector<BoundaryFlux> fluxes = of.fluxes.get();
   for (std::size_t i = 0; i < of.solutions.size(); ++i) {
-    const auto on_gpu = solution_on_gpu(problem, of.solutions[i], record.device);
-    const operators::FunctionOnGpu* const there = on_gpu ? &*on_gpu : nullptr;
-    if (i == 0) fluxes = of.fluxes.get();
+    if (on_gpu) on_gpu->set(of.solutions[i]);
     const Quantities quantities = measure(problem, problem.loads()[i], probes, of.solutions[i], fluxes[i], there);
     (record.loads.empty() ? record.quantities : record.loads[i].quantities) = quantities;
     if (i == 0 && problem.data().exact)

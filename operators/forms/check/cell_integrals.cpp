@@ -33,13 +33,15 @@ mesh::Quadrature rule_of(const mesh::FunctionSpace& space, int quadrature) {
 
 }  // namespace
 
-FunctionOnGpu::FunctionOnGpu(const mesh::FunctionSpace& space, std::span<const double> dofs)
-    : space_(&space), dofs_(copied(dofs, Device::cuda)) {
+FunctionOnGpu::FunctionOnGpu(const mesh::FunctionSpace& space, int quadrature)
+    : space_(&space), tables_(space, quadrature), cell_dofs_(copied(space.listed_dofs(), Device::cuda)) {
   if (space.grid() != nullptr) grid_numbers_ = copied(space.grid()->numbers(), Device::cuda);
 }
 
-std::int64_t FunctionOnGpu::bytes(const mesh::FunctionSpace& space) {
-  return space.dof_count() * std::int64_t{sizeof(double)};
+std::int64_t FunctionOnGpu::bytes(const mesh::FunctionSpace& space, int quadrature) {
+  return space.dof_count() * std::int64_t{sizeof(double)} +
+         std::ssize(space.listed_dofs()) * std::int64_t{sizeof(std::int32_t)} +
+         IntegralTables::bytes(space, quadrature);
 }
 
 IntegralTables::IntegralTables(const mesh::FunctionSpace& space, int quadrature)
@@ -52,7 +54,7 @@ std::int64_t IntegralTables::bytes(const mesh::FunctionSpace& space, int quadrat
   const std::int64_t cells = mesh.cell_count();
   const std::int64_t of_tables = mesh::cell_quadrature(mesh.shape, quadrature).size() *
                                  ((mesh.dimension() + 1) * (space.dofs_per_cell() + mesh.nodes_per_cell()));
-  return mesh.bytes_of_nodes() + value * (most_sums * cells + of_tables) + number * cells * (1 + space.dofs_per_cell());
+  return mesh.bytes_of_nodes() + value * (most_sums * cells + of_tables) + number * cells;
 }
 
 ErrorTables::ErrorTables(const mesh::FunctionSpace& space, int quadrature)

@@ -21,13 +21,11 @@ constexpr int block_threads = 128;
 /// The dofs of cells: of a structured grid by its tables, else listed.
 struct DofsOfCells {
   mesh::GridDofTables grid;
-  const std::int32_t* explicit_indices;  ///< of the cells from `first` on; null where the grid tells them
-  std::int32_t first;
-  int dofs;  ///< of a cell
+  const std::int32_t* listed;  ///< [cells][dofs]; null where the grid tells them
+  int dofs;                    ///< of a cell
 
   __device__ std::int32_t operator()(std::int32_t cell, int a) const {
-    return explicit_indices != nullptr ? __ldg(explicit_indices + std::int64_t{cell - first} * dofs + a)
-                                       : grid(cell, a);
+    return listed != nullptr ? __ldg(listed + std::int64_t{cell} * dofs + a) : grid(cell, a);
   }
 };
 
@@ -115,20 +113,20 @@ struct ErrorSquares {
   }
 };
 
-/// Of the cells first, first + 1, ..., `count` of them, `together` a block; to cells x Integrand::sums.
+/// Integrals over all cells, `together` a block of threads; to [cells][Integrand::sums].
 template <int d, class Integrand>
 __global__ void __launch_bounds__(block_threads)
-    integrals_kernel(Integrand of, DofsOfCells cell_dofs, std::int32_t first, std::int32_t count, int together,
-                     const double* dofs, double* result) {
+    integrals_kernel(Integrand of, DofsOfCells cell_dofs, std::int32_t cells, int together, const double* dofs,
+                     double* result) {
   constexpr int sums = Integrand::sums;
   extern __shared__ double shared[];
   const int mine = static_cast<int>(threadIdx.x), n = of.tables.dofs, points = of.tables.geometry.points,
             nodes = of.tables.geometry.nodes;
-  double* const coefficients = shared;                                                  // together x n
-  double* const at_nodes = coefficients + together * n;                                 // together x nodes x d
-  double* const terms = at_nodes + together * nodes * d;                                // sums x together x points
-  const std::int32_t begin = first + static_cast<std::int32_t>(blockIdx.x) * together;  // of the block's cells
-  const int here = min(together, first + count - begin);
+  double* const coefficients = shared;                                          // together x n
+  double* const at_nodes = coefficients + together * n;                         // together x nodes x d
+  double* const terms = at_nodes + together * nodes * d;                        // sums x together x points
+  const std::int32_t begin = static_cast<std::int32_t>(blockIdx.x) * together;  // of the block's cells
+  const int here = min(together, cells - begin);
   for (int i = mine; i < here * n; i += block_threads) coefficients[i] = __ldg(dofs + cell_dofs(begin + i / n, i % n));
   for (int i = mine; i < here * nodes; i += block_threads) {
     double at[d];
@@ -156,10 +154,9 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// The integrals over all cells; where dofs are listed, these come some cells at a time.
+/// The integrals over all cells.
 template <class Integrand>
 std::vector<double> integrals(const FunctionOnGpu& u, const Integrand& of) {
-  constexpr std::int64_t window_dofs = std::int64_t{1} << 25;
   constexpr int sums = Integrand::sums;
   const mesh::FunctionSpace& space = u.space();
   const FactorSource& geometry = of.tables.geometry;
@@ -170,24 +167,11 @@ std::vector<double> integrals(const FunctionOnGpu& u, const Integrand& of) {
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
         "asking for shared memory");
   Vector<double> found(cells * sums, Device::cuda);
-  const auto integrate = [&](const DofsOfCells& dofs, std::int64_t first, std::int64_t count) {
-    launch(kernel, (count + together - 1) / together, block_threads, static_cast<std::size_t>(shared), of, dofs,
-           static_cast<std::int32_t>(first), static_cast<std::int32_t>(count), together, u.dofs().data(), found.data());
-  };
-  if (space.grid() != nullptr) {
-    integrate({space.grid()->tables(u.grid_numbers().data()), nullptr, 0, static_cast<int>(n)}, 0, cells);
-  } else {
-    const std::int64_t window = std::min(std::max<std::int64_t>(window_dofs / n, 1), cells);
-    mesh::Array<std::int32_t> of_window = mesh::unset<std::int32_t>(static_cast<std::size_t>(window * n));
-    for (std::int64_t first = 0; first < cells; first += window) {
-      const std::int64_t count = std::min(window, cells - first);
-      space.list_dofs(static_cast<std::int32_t>(first), static_cast<std::int32_t>(count), of_window.data());
-      const Vector<std::int32_t> explicit_indices =
-          copied(std::span<const std::int32_t>(of_window).first(static_cast<std::size_t>(count * n)), Device::cuda);
-      integrate({{}, explicit_indices.data(), static_cast<std::int32_t>(first), static_cast<int>(n)}, first, count);
-      synchronize(Device::cuda);  // `explicit_indices` goes
-    }
-  }
+  const DofsOfCells dofs{
+      space.grid() != nullptr ? space.grid()->tables(u.grid_numbers().data()) : mesh::GridDofTables{},
+      space.grid() != nullptr ? nullptr : u.cell_dofs().data(), static_cast<int>(n)};
+  launch(kernel, (cells + together - 1) / together, block_threads, static_cast<std::size_t>(shared), of, dofs,
+         static_cast<std::int32_t>(cells), together, u.dofs().data(), found.data());
   std::vector<double> result(static_cast<std::size_t>(cells * sums));
   copy_bytes(found.data(), Device::cuda, result.data(), Device::host, found.bytes());
   return result;
@@ -238,9 +222,7 @@ Extremes cuda_extremes(const FunctionOnGpu& u) {
   return all;
 }
 
-std::vector<double> cuda_integrals(const FunctionOnGpu& u, const IntegralTables& tables) {
-  return integrals(u, Values{pointers(u, tables)});
-}
+std::vector<double> cuda_integrals(const FunctionOnGpu& u) { return integrals(u, Values{pointers(u, u.tables())}); }
 
 bool cuda_takes(std::span<const PointProgram> programs) { return PointPrograms::fit(programs); }
 

@@ -4,33 +4,11 @@
 #include <span>
 #include <vector>
 
+#include "operators/backend/copied_values.hpp"
 #include "operators/forms/cell_factors.hpp"
 #include "operators/forms/programs/point_program.hpp"
 
 namespace femcg::operators {
-
-/// A function of a space on the GPU.
-class FunctionOnGpu {
- public:
-  /// By its coefficients, dof_count. The space must outlive it.
-  FunctionOnGpu(const mesh::FunctionSpace& space, std::span<const double> dofs);
-  static std::int64_t bytes(const mesh::FunctionSpace& space);
-  /// True if a GPU, to which the function goes first, has integrals sooner than the processor.
-  static bool pays(const mesh::FunctionSpace& space) {
-    constexpr std::int64_t entries = 4'000'000;
-    return std::int64_t{space.mesh().cell_count()} * space.dofs_per_cell() >= entries;
-  }
-
-  const mesh::FunctionSpace& space() const { return *space_; }
-  const Vector<double>& dofs() const { return dofs_; }
-  /// Tables of the dofs of a structured grid.
-  const Vector<std::uint32_t>& grid_numbers() const { return grid_numbers_; }
-
- private:
-  const mesh::FunctionSpace* space_;
-  Vector<double> dofs_;
-  Vector<std::uint32_t> grid_numbers_;
-};
 
 /// Tables for integrals of functions of a space on the GPU, by a quadrature of n points a direction.
 struct IntegralTables {
@@ -42,7 +20,39 @@ struct IntegralTables {
   Vector<double> values;  ///< of the space's functions, dofs x points
 };
 
-/// The same for the errors of functions.
+/// A function of a space on the GPU, with the dofs of all cells and the tables of its integrals.
+class FunctionOnGpu {
+ public:
+  /// Copies the mesh and the dofs of its cells to the GPU. The space must outlive it.
+  FunctionOnGpu(const mesh::FunctionSpace& space, int quadrature);
+  /// Bytes of GPU memory, with those of an integration.
+  static std::int64_t bytes(const mesh::FunctionSpace& space, int quadrature);
+  /// True if a GPU, to which the function goes first, has integrals sooner than the processor.
+  static bool pays(const mesh::FunctionSpace& space) {
+    constexpr std::int64_t entries = 4'000'000;
+    return std::int64_t{space.mesh().cell_count()} * space.dofs_per_cell() >= entries;
+  }
+
+  /// Copies the coefficients, dof_count.
+  void set(std::span<const double> dofs) { dofs_ = copied(dofs, Device::cuda); }
+
+  const mesh::FunctionSpace& space() const { return *space_; }
+  const IntegralTables& tables() const { return tables_; }
+  const Vector<double>& dofs() const { return dofs_; }
+  /// Dofs of the cells, [cells][dofs per cell]; empty on a structured grid.
+  const Vector<std::int32_t>& cell_dofs() const { return cell_dofs_; }
+  /// Tables of the dofs of a structured grid.
+  const Vector<std::uint32_t>& grid_numbers() const { return grid_numbers_; }
+
+ private:
+  const mesh::FunctionSpace* space_;
+  IntegralTables tables_;
+  Vector<std::int32_t> cell_dofs_;
+  Vector<std::uint32_t> grid_numbers_;
+  Vector<double> dofs_;
+};
+
+/// The tables for the errors of functions.
 struct ErrorTables : IntegralTables {
   ErrorTables(const mesh::FunctionSpace& space, int quadrature);
 
@@ -57,7 +67,7 @@ struct Extremes {
 Extremes cuda_extremes(const FunctionOnGpu& u);
 
 /// Integrals of 1 and u over each cell, [cells][2], on the GPU.
-std::vector<double> cuda_integrals(const FunctionOnGpu& u, const IntegralTables& tables);
+std::vector<double> cuda_integrals(const FunctionOnGpu& u);
 
 /// True if a GPU has room for what these programs compute with.
 bool cuda_takes(std::span<const PointProgram> programs);
