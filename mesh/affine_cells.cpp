@@ -11,8 +11,8 @@ namespace femcg::mesh {
 
 namespace {
 
-constexpr double of_coordinates = 1e-14;  // what nodes are rounded to, against their coordinates and
-constexpr double of_cells = 1e-12;        // what they may differ by, against the cell
+constexpr double of_coordinates = 1e-14;  // relative rounding of a node's coordinates
+constexpr double of_cells = 1e-12;        // relative tolerance in units of the cell's size
 
 }  // namespace
 

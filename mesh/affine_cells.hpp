@@ -7,8 +7,8 @@
 
 namespace femcg::mesh {
 
-/// The cells with an affine map from the reference cell, to rounding of their nodes: in a mesh of order 2 or more,
-/// those that follow no curved surface.
+/// Cells whose map from the reference cell is affine, to rounding of their nodes. In a mesh of order 2 or more these
+/// are the cells that follow no curved surface.
 class AffineCells {
  public:
   explicit AffineCells(const Mesh& mesh);
@@ -19,8 +19,8 @@ class AffineCells {
   /// True if an affine cell has orthogonal edges, to rounding of its nodes.
   bool is_box(std::int32_t cell) const;
 
-  /// Nodes of the lattice at the vertex 0 and its neighbours along the axes, which say where the others are on an
-  /// affine cell; these, and where they are on the reference cell, others x dimension.
+  /// Lattice nodes at vertex 0 and its neighbours along the axes (corners), which determine the other nodes (others) of
+  /// an affine cell, and the reference coordinates of the latter, [others][dimension].
   const std::vector<int>& corners() const { return corners_; }
   const std::vector<int>& others() const { return others_; }
   const std::vector<double>& positions() const { return positions_; }
@@ -30,7 +30,7 @@ class AffineCells {
   int d_;
   std::vector<int> corners_, others_;
   std::vector<double> positions_;
-  bool all_are_ = false;  ///< simplices of order 1, and a box as it is
+  bool all_are_ = false;  ///< true for simplices of order 1 and an undistorted box
 };
 
 }  // namespace femcg::mesh

@@ -12,7 +12,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// Outwards; taken as flat.
+/// Outward normal of a facet, taken as flat between its vertices.
 Eigen::Vector3d normal(const Mesh& mesh, const FacetVertices& vertices, const BoundaryFacet& facet) {
   const auto at = [&](std::size_t v) {
     const std::array<double, 3> x = mesh.point(vertices.node(facet, v));

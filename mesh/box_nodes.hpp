@@ -8,17 +8,18 @@
 
 namespace femcg::mesh {
 
-/// Cells that each rectangle or cuboid is split in.
+/// Number of cells that each rectangle or cuboid is split into.
 constexpr int cells_per_cuboid(CellShape shape) { return is_tensor(shape) ? 1 : dimension(shape) == 2 ? 2 : 6; }
 
-/// Where the nodes of a box's cells, or of a block of them, lie and how they are numbered: row by row of a grid,
-/// equally spaced, so that nothing of them is stored. Simplices split each rectangle in 2, each cuboid in 6 cells,
-/// along each order of the axes from corner 0 to the opposite one (Kuhn 1960), so that neighbouring cells agree on the
-/// diagonals of their common face. The odd orders swap two vertices to keep the orientation.
+/// Coordinates and numbers of the nodes of a box's cells, or of a block of them: equally spaced, numbered row by row of
+/// the grid, so that none are stored. Simplices split each rectangle into 2 and each cuboid into 6 cells, one for each
+/// order of the axes on the way from corner 0 to the opposite one (Kuhn 1960), so that neighbouring cells agree on the
+/// diagonals of their common face. Odd permutations swap two vertices to keep the orientation.
 class BoxNodes {
  public:
   constexpr BoxNodes() = default;
-  /// A block of so many cells from `begin` on, of a box of a size with cells `of_box`; along z in 2D of 1 cell.
+  /// A block of `cells` cells that starts at cell `begin` of a box with `of_box` cells and edge lengths `size`; in 2D,
+  /// one cell along z.
   constexpr BoxNodes(CellShape shape, const GridIndex& begin, const GridIndex& cells, const GridIndex& of_box,
                      const std::array<double, 3>& size)
       : shape_(shape),
@@ -42,7 +43,7 @@ class BoxNodes {
   constexpr std::int32_t node(const GridIndex& at) const {
     return at[0] + (cells_[0] + 1) * (at[1] + (cells_[1] + 1) * at[2]);
   }
-  /// The corner of a rectangle or cuboid, a bit for each axis, that is a vertex of one of its cells.
+  /// Corner of a rectangle or cuboid, one bit per axis, at a vertex of one of its cells.
   constexpr int corner(int part, int vertex) const {
     constexpr std::array<std::array<int, 3>, 2> triangles{{{0, 1, 3}, {0, 3, 2}}};
     constexpr std::array<std::array<int, 4>, 6> tetrahedra{
@@ -50,7 +51,7 @@ class BoxNodes {
     if (is_tensor(shape_)) return vertex;
     return dimension(shape_) == 2 ? triangles[part][vertex] : tetrahedra[part][vertex];
   }
-  /// The place in the block of a cell's vertex, and all of them: work(place).
+  /// Grid index in the block of one vertex of a cell; for_vertices calls work(index) for all of them.
   constexpr GridIndex vertex(std::int32_t cell, int vertex) const {
     return vertex_at(cuboids_(parts_(cell)), corner(parts_.rest(cell), vertex));
   }
@@ -67,8 +68,7 @@ class BoxNodes {
     }
   }
   constexpr GridIndex place_of_node(std::int32_t node) const { return nodes_(node); }
-  /// Coordinate of a grid index of the block, moved by a fraction of a cell; the far side lies exactly at the box's
-  /// size.
+  /// Coordinate at a grid index of the block, shifted by `moved` cells; the far side lies exactly at the box's size.
   constexpr double coordinate(const GridIndex& at, int axis, double moved = 0) const {
     const std::int32_t index = begin_[axis] + at[axis];
     return index == of_box_[axis] ? size_[axis] : (index + moved) * step_[axis];

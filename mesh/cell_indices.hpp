@@ -7,14 +7,14 @@
 
 namespace femcg::mesh {
 
-/// Numbers at the lattice nodes of one cell: those of a list, which must outlive them, or its own, which follow from
-/// the cell's place and of which there are at most so many.
+/// Indices at the lattice nodes of one cell: a view of a stored list, which must outlive this object, or at most `most`
+/// computed indices stored in this object.
 template <std::size_t most>
 class CellIndices {
  public:
   explicit CellIndices(std::span<const std::int32_t> explicit_indices)
       : first_(explicit_indices.data()), size_(explicit_indices.size()) {}
-  /// write(numbers) writes `size` of them.
+  /// write(indices) must write `size` indices.
   template <class Write>
   CellIndices(std::size_t size, const Write& write) : size_(size) {
     first_ = own_.data();

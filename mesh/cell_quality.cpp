@@ -26,7 +26,7 @@ using Vector = Eigen::Vector3d;  // z = 0 in the plane
 
 Eigen::MatrixXd reference_vertices(CellShape shape) { return LagrangeBasis(shape, 1, NodeFamily::equispaced).nodes(); }
 
-/// The outward normals of the facets of the reference cell, dimension x facets.
+/// Outward normals of the facets of the reference cell, dimension x facets.
 Eigen::MatrixXd reference_normals(CellShape shape) {
   const int d = dimension(shape), count = static_cast<int>(facets(shape).size());
   Eigen::MatrixXd normals = Eigen::MatrixXd::Zero(d, count);
@@ -57,7 +57,7 @@ std::vector<Corner> corners_of(CellShape shape) {
   return corners;
 }
 
-/// The vertices, where angles are measured, then where determinants are compared.
+/// Reference points: the vertices, where angles are measured, then the points where determinants are compared.
 Eigen::MatrixXd points_of(const Mesh& mesh) {
   const Eigen::MatrixXd vertices = reference_vertices(mesh.shape);
   const Eigen::MatrixXd lattice = LagrangeBasis(mesh.shape, mesh.order, NodeFamily::equispaced).nodes();
@@ -97,8 +97,8 @@ double aspect_of_tensor_cell(const std::vector<Vector>& x) {
   return longest / shortest;
 }
 
-/// Qualities cell by cell, or angles alone where the tables end with the vertices; one a thread, for its scratch
-/// memory.
+/// Measures the quality of one cell after the other; angles only, if the tables hold the vertices alone. Has scratch
+/// memory: one per thread.
 class Measure {
  public:
   Measure(const Mesh& mesh, const GeometryTables& tables)
@@ -133,7 +133,7 @@ class Measure {
     return quality.smallest_angle;
   }
 
-  /// The facets between which a cell has its smallest angle.
+  /// The two facets that enclose the smallest angle of a cell.
   std::array<BoundaryFacet, 2> facets_at_smallest_angle(std::int32_t cell) {
     geometry_.move_to(*mesh_, cell);
     CellQuality quality;
@@ -142,8 +142,8 @@ class Measure {
   }
 
  private:
-  /// Normals become J^-T n; the angle of the cell between two facets is what their normals' lacks to 180 degrees.
-  /// Returns where it is the smallest.
+  /// Maps the normals by J^-T n; the angle between two facets is 180 degrees minus the angle between their normals.
+  /// Returns the corner with the smallest angle.
   const Corner& measure_angles(CellQuality& quality) {
     const Corner* smallest = corners_.data();
     const int d = mesh_->dimension();
@@ -181,7 +181,7 @@ void measure_cells(const Mesh& mesh, const Eigen::MatrixXd& points, const Visit&
       mesh.cell_count(), [&] { return Measure(mesh, tables); }, visit);
 }
 
-/// How many of these pairs of facets, each of one cell, no other cell of the region has any of.
+/// Number of facet pairs, each of one cell, neither of whose facets belongs to another cell of the region.
 std::ptrdiff_t count_sides(const Mesh& mesh, const std::vector<std::array<BoundaryFacet, 2>>& pairs) {
   const FacetVertices vertices(mesh);
   using Facet = std::tuple<std::array<std::int32_t, 4>, std::int32_t>;  // vertices, region
@@ -200,8 +200,8 @@ std::ptrdiff_t count_sides(const Mesh& mesh, const std::vector<std::array<Bounda
       pairs, [&](const auto& pair) { return cells_at[facet(pair[0])] == 1 && cells_at[facet(pair[1])] == 1; });
 }
 
-/// How many times as many iterations CG with Jacobi's preconditioner takes as on the same mesh without slivers: as
-/// measured on the heat sink of cases/ at eight sizes, degrees 1 to 3, within a factor of 1.5.
+/// Factor by which the slivers multiply the iterations of CG with Jacobi's preconditioner: fitted to measurements on
+/// the heat sink of cases/ at eight sizes, degrees 1 to 3, within a factor of 1.5.
 double expected_slowdown(double smallest_angle) { return 1 + 0.2 * std::pow(std::max(smallest_angle, 1e-4), -0.4); }
 
 }  // namespace

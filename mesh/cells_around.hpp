@@ -8,7 +8,7 @@
 
 namespace femcg::mesh {
 
-/// All cells that have a vertex of some cells, these included, ascending.
+/// All cells that share a vertex with one of `cells`, these included, ascending.
 std::vector<std::int32_t> cells_around(const Mesh& mesh, std::span<const std::int32_t> cells);
 
 }  // namespace femcg::mesh

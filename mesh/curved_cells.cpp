@@ -9,7 +9,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// Weights that give the displacement of each inner node from those of the inner nodes of one edge.
+/// Weights that map the displacements of the inner nodes of one edge to those of the cell's inner nodes.
 struct EdgeExtension {
   std::vector<int> edge_nodes;  ///< from the edge's first vertex to its second
   Eigen::MatrixXd weights;      ///< inner nodes x edge nodes
@@ -56,7 +56,7 @@ void place_inner_nodes(Mesh& mesh) {
   std::vector<EdgeExtension> extensions;
   for (const SubEntity& edge : edges(mesh.shape)) extensions.push_back(extend(lattice, edge, inner));
 
-    // Inner nodes belong to one cell only.
+    // Inner nodes belong to one cell only, so threads do not conflict.
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
     const auto nodes = mesh.nodes(cell);

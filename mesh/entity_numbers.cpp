@@ -14,15 +14,15 @@ namespace femcg::mesh {
 
 namespace {
 
-/// One use of an entity by a cell, filed under its least vertex; the next two vertices tell it from the others there.
+/// One use of an entity by a cell, stored at its least vertex; the next two vertices distinguish the entities there.
 struct Use {
-  std::uint64_t others;  ///< those two vertices, one behind the other
+  std::uint64_t others;  ///< the second and third least vertex, packed
   std::int64_t slot;     ///< position in EntityNumbers::of_cell
   bool operator<(const Use& other) const { return others != other.others ? others < other.others : slot < other.slot; }
   bool same_entity(const Use& other) const { return others == other.others; }
 };
 
-/// Calls see(vertices, slot) for every entity of every cell, with its vertices ascending; -1 fills up an edge's.
+/// Calls see(vertices, slot) for every entity of every cell, its vertices ascending; an edge's are padded with -1.
 template <class See>
 void for_each_use(const Mesh& mesh, const std::vector<SubEntity>& entities, See see) {
   struct Local {
@@ -54,12 +54,12 @@ void for_each_use(const Mesh& mesh, const std::vector<SubEntity>& entities, See 
   }
 }
 
-/// The uses of all entities, vertex by vertex, those of one entity one after the other in the order of the cells.
+/// Uses of all entities, sorted by least vertex; the uses of one entity are contiguous, in the order of the cells.
 class SortedUses {
  public:
   SortedUses(const Mesh& mesh, const std::vector<SubEntity>& entities)
       : end_(array_of<std::int64_t>(mesh.node_count())) {
-    // A counting sort by least vertex, then a short sort of what meets at each vertex.
+    // Counting sort by least vertex, then a short sort of the uses at each vertex.
     for_each_use(mesh, entities, [&](const auto& vertices, std::int64_t) { count_one(end_[vertices[0]]); });
     const std::int64_t count = sum_before(std::span(end_));
     uses_ = std::make_unique_for_overwrite<Use[]>(count);
@@ -81,7 +81,7 @@ class SortedUses {
   }
 
  private:
-  Array<std::int64_t> end_;  ///< of each vertex's uses, when they are filed
+  Array<std::int64_t> end_;  ///< end of each vertex's uses
   std::unique_ptr<Use[]> uses_;
 };
 
@@ -92,7 +92,7 @@ bool begins_entity(std::span<const Use> uses, std::size_t u) { return u == 0 || 
 EntityNumbers number_entities(const Mesh& mesh, int entity_dimension) {
   const std::vector<SubEntity>& entities = entity_dimension == 1 ? edges(mesh.shape) : faces(mesh.shape);
   const SortedUses sorted(mesh, entities);
-  Array<std::int64_t> first = array_of<std::int64_t>(mesh.node_count());  // number of the first entity of each vertex
+  Array<std::int64_t> first = array_of<std::int64_t>(mesh.node_count());  // first entity number of each vertex
 #pragma omp parallel for schedule(static)
   for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex) {
     const std::span<const Use> uses = sorted.at(vertex);
@@ -121,7 +121,7 @@ std::vector<BoundaryFacet> unshared_facets(const Mesh& mesh) {
   const SortedUses sorted(mesh, entities);
   const auto per_cell = static_cast<int>(entities.size());
   bool overlaps = false;
-  // Of which slots none other is of the same facet.
+  // 1 for each slot whose facet belongs to one cell only.
   Array<std::uint8_t> is_alone = array_of<std::uint8_t>(mesh.cell_count() * entities.size());
 #pragma omp parallel for schedule(static) reduction(|| : overlaps)
   for (std::int32_t vertex = 0; vertex < mesh.node_count(); ++vertex) {

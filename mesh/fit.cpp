@@ -25,7 +25,7 @@ namespace {
 
 using Point = std::array<double, 3>;
 
-constexpr double tolerance = 1e-4;  // of the shortest edge of a cell: files have five digits and more
+constexpr double tolerance = 1e-4;  // of a cell's shortest edge; mesh files have five digits or more
 
 struct Box {
   Point low{}, high{};
@@ -37,14 +37,14 @@ bool meet(const Box& a, const Box& b) {
   return true;
 }
 
-/// Points that are found by boxes: a k-d tree, whose nodes are the medians of ranges (Bentley 1975).
+/// Points searchable by box: a k-d tree whose nodes are the medians of ranges (Bentley 1975).
 class PointTree {
  public:
   explicit PointTree(std::vector<Point> points) : points_(std::move(points)), order_(points_.size()) {
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     sort(0, order_.size(), 0);
   }
-  /// Calls see(number) for the points of a box.
+  /// Calls see(index) for each point in the box.
   template <class See>
   void in_box(const Box& box, const See& see) const {
     visit(box, see, 0, order_.size(), 0);
@@ -77,7 +77,7 @@ class PointTree {
 
 Eigen::Vector3d vector(const Point& x) { return {x[0], x[1], x[2]}; }
 
-/// From p to a segment or a triangle.
+/// Distance from p to a segment or a triangle.
 double distance(const Eigen::Vector3d& p, const Eigen::Vector3d& a, const Eigen::Vector3d& b) {
   const Eigen::Vector3d along = b - a;
   const double t =
@@ -94,7 +94,7 @@ double distance(const Eigen::Vector3d& p, const Eigen::Vector3d& a, const Eigen:
   return std::min({distance(p, a, b), distance(p, b, c), distance(p, c, a)});
 }
 
-/// The length of the shortest edge of a cell between its vertices.
+/// Length of the shortest edge between the vertices of a cell.
 double shortest_edge(const Mesh& mesh, const std::vector<int>& vertices, std::int32_t cell) {
   double shortest = std::numeric_limits<double>::infinity();
   for (const SubEntity& edge : edges(mesh.shape)) {
@@ -104,7 +104,7 @@ double shortest_edge(const Mesh& mesh, const std::vector<int>& vertices, std::in
   return shortest;
 }
 
-/// A vertex on a facet that it is no vertex of; `twin` is the facet's vertex at the same place, or -1.
+/// A vertex on a facet that it does not belong to; `twin` is the facet's vertex at the same place, or -1.
 struct Touch {
   std::int32_t node, twin, cell_of_node, cell_of_facet;
 };
@@ -178,7 +178,7 @@ class Fit {
   const Mesh* mesh_;
   FacetVertices vertices_;
   std::vector<BoundaryFacet> facets_;
-  std::vector<double> edges_;  ///< shortest of the facets' cells
+  std::vector<double> edges_;  ///< shortest edge of each facet's cell
   std::vector<std::int32_t> nodes_,
       cells_;  ///< vertices on the boundary, and the cell at each that has the shortest edge
   std::vector<double> edge_of_node_;
@@ -220,8 +220,8 @@ void report_touches(Mesh& mesh, std::span<const std::int32_t> components, const 
         apart.size(), place_text(mesh, mesh.point(apart.front()))));
 }
 
-/// The first of some points of the reference cell, in the cells of a mesh: a quadrature point, which lies on no plane
-/// of symmetry, as the facets of another part may.
+/// First of the given reference points, mapped to each cell: a quadrature point, which lies on no plane of symmetry,
+/// where the facets of another part may lie.
 class SamplePoint {
  public:
   SamplePoint(const Mesh& mesh, const Eigen::MatrixXd& points) : mesh_(&mesh), tables_(mesh, points.leftCols(1)) {}
@@ -240,7 +240,7 @@ class SamplePoint {
   GeometryTables tables_;
 };
 
-/// Throws where a vertex, or a point of a cell or of a facet, lies within a cell of another component.
+/// Throws if a vertex, or a point of a cell or of a facet, lies inside a cell of another component.
 void check_overlap(const Mesh& mesh, std::span<const std::int32_t> components, const Fit& fit) {
   const std::int32_t count = *std::ranges::max_element(components) + 1;
   if (count < 2) return;
@@ -259,7 +259,7 @@ void check_overlap(const Mesh& mesh, std::span<const std::int32_t> components, c
       box.high[i] = std::max(box.high[i], of_cell.high[i]);
     }
   }
-  constexpr std::size_t most_pairs = 2000;  // of more components all are looked at
+  constexpr std::size_t most_pairs = 2000;  // with more components, all cells are tested
   for (std::size_t a = 0; a < boxes.size(); ++a) {
     meets[a] = boxes.size() > most_pairs;
     for (std::size_t b = 0; b < boxes.size() && meets[a] == 0; ++b) meets[a] = a != b && meet(boxes[a], boxes[b]);

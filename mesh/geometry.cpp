@@ -10,7 +10,7 @@ namespace femcg::mesh {
 
 namespace {
 
-constexpr int lanes = register_bytes / static_cast<int>(sizeof(double));  ///< points that are worked on together
+constexpr int lanes = register_bytes / static_cast<int>(sizeof(double));  ///< points per vector register
 
 }  // namespace
 

@@ -17,10 +17,10 @@ namespace femcg::mesh {
 struct GeometryTables {
   GeometryTables(const Mesh& mesh, const Eigen::MatrixXd& points);
   Eigen::MatrixXd values;                  ///< points x nodes
-  std::vector<Eigen::MatrixXd> gradients;  ///< a reference axis: points x nodes
+  std::vector<Eigen::MatrixXd> gradients;  ///< [reference axis]: points x nodes
 };
 
-/// The map x = sum_a X_a psi_a(xi) of one cell at those points. Keeps scratch memory: one a thread.
+/// Map x = sum_a X_a psi_a(xi) of one cell at the points of the tables. Has scratch memory: one per thread.
 class CellGeometry {
  public:
   explicit CellGeometry(const GeometryTables& tables);
@@ -29,9 +29,9 @@ class CellGeometry {
   int points() const { return points_; }
   /// x at point q.
   const double* point(int q) const { return positions_.data() + 3 * q; }
-  /// All points, count x 3 (z = 0 in 2D).
+  /// All points, [points][3] (z = 0 in 2D).
   std::span<const double> all_points() const { return positions_; }
-  /// dx_i / dxi_j at point q, row by row, d x d.
+  /// dx_i / dxi_j at point q, [i][j].
   const double* jacobian(int q) const { return jacobians_.data() + q * d_ * d_; }
   double determinant(int q) const { return determinants_[q]; }
   /// J^-1 at point q, row by row.
@@ -42,12 +42,12 @@ class CellGeometry {
   void move_to_nodes();
 
   int d_, points_, nodes_;
-  std::vector<double> tables_;       ///< nodes x (value, derivatives) x points in whole lanes
-  std::vector<double> coordinates_;  ///< of the cell's nodes
+  std::vector<double> tables_;       ///< [nodes][value and derivatives][points, padded to whole registers]
+  std::vector<double> coordinates_;  ///< coordinates of the cell's nodes
   std::vector<double> positions_, jacobians_, determinants_;
 };
 
-/// The least and the greatest coordinates of some nodes along each axis; 0 along z in 2D.
+/// Least and greatest coordinates of some nodes along each axis; 0 along z in 2D.
 struct Extent {
   std::array<double, 3> low{}, high{};
 
@@ -64,7 +64,7 @@ struct Extent {
 Extent extent_of(const Mesh& mesh);
 Extent extent_of(const Mesh& mesh, std::int32_t cell);
 
-/// The mean of a cell's vertices.
+/// Mean of a cell's vertices.
 std::array<double, 3> cell_centre(const Mesh& mesh, std::int32_t cell);
 
 }  // namespace femcg::mesh

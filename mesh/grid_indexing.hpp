@@ -5,8 +5,8 @@
 
 namespace femcg::mesh {
 
-/// Whole quotients of numbers from 0 to 2^31 - 1 by one divisor, in a multiplication: (n + 1/2) / d lies at least
-/// 1 / (2 d) from every whole number, and rounding moves it by less.
+/// Exact integer quotient of numbers from 0 to 2^31 - 1 by a fixed divisor, by multiplication: (n + 1/2) / d lies at
+/// least 1 / (2 d) from every integer, and rounding moves it by less.
 class Quotient {
  public:
   constexpr Quotient() = default;
@@ -22,10 +22,10 @@ class Quotient {
   double reciprocal_ = 1;
 };
 
-/// A place in a grid, the first axis fastest: numbers along x, y and z.
+/// Grid index (x, y, z), numbered with the first axis fastest.
 using GridIndex = std::array<std::int32_t, 3>;
 
-/// The place of each number in a grid of which so many are along x, and along y.
+/// Maps a number to its grid index in a grid with `along_x` by `along_y` entries per plane.
 class GridIndexing {
  public:
   constexpr GridIndexing() = default;

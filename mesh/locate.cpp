@@ -22,8 +22,8 @@ bool inside(CellShape shape, const Eigen::VectorXd& coordinates, double margin) 
   return is_tensor(shape) ? coordinates.maxCoeff() <= 1 + margin : coordinates.sum() <= 1 + margin;
 }
 
-/// Whether the point is in the box of the cell's nodes, widened by half its size for curved cells, and by the rounding
-/// of its coordinates.
+/// True if the point is in the bounding box of the cell's nodes, widened by half its size for curved cells and by the
+/// rounding of its coordinates.
 bool near(const Mesh& mesh, std::int32_t cell, const std::array<double, 3>& point) {
   const Extent extent = extent_of(mesh, cell);
   for (int i = 0; i < mesh.dimension(); ++i) {
@@ -35,19 +35,19 @@ bool near(const Mesh& mesh, std::int32_t cell, const std::array<double, 3>& poin
   return true;
 }
 
-/// Reference coordinates of a point, and by how much they may leave the cell for a point inside: 1e-9, or the rounding
-/// of the nodes' coordinates, which in a small cell far from the origin is more.
+/// Reference coordinates of a point, and the margin by which they may leave the cell for a point that counts as inside:
+/// 1e-9, or the rounding of the nodes' coordinates, which is more in a small cell far from the origin.
 struct Inverted {
   Eigen::VectorXd coordinates;
   double margin;
 };
 
-/// Newton's method. Nothing where it does not converge, as for most points far outside.
+/// Inverts the cell map by Newton's method. Empty if it does not converge, as for most points far outside.
 std::optional<Inverted> invert(const Mesh& mesh, const LagrangeBasis& basis, std::int32_t cell,
                                const std::array<double, 3>& point) {
   const int d = mesh.dimension();
   const auto nodes = mesh.nodes(cell);
-  // From the first node on: differences of neighbours are exact, or nearly so.
+  // Relative to the first node: differences of close coordinates are almost exact.
   const Eigen::VectorXd origin = Eigen::Map<const Eigen::VectorXd>(mesh.point(nodes[0]).data(), d);
   Eigen::MatrixXd positions(d, basis.size());
   for (int a = 0; a < basis.size(); ++a)
@@ -64,7 +64,7 @@ std::optional<Inverted> invert(const Mesh& mesh, const LagrangeBasis& basis, std
     const Eigen::VectorXd change = inverse * residual;
     coordinates += change;
     if (!coordinates.allFinite() || coordinates.cwiseAbs().maxCoeff() > 10) return std::nullopt;
-    // What a rounding of positions, each by epsilon times its size, changes in the coordinates.
+    // Change of the reference coordinates due to rounding of the positions, each by epsilon times its size.
     const double amplification = 4 * epsilon * basis.size() * inverse.cwiseAbs().rowwise().sum().maxCoeff();
     if (change.cwiseAbs().maxCoeff() > std::max(1e-13, amplification * extent)) continue;
     return Inverted{coordinates, std::max(least_margin, amplification * distance)};
@@ -78,14 +78,14 @@ Location location(std::int32_t cell, const Eigen::VectorXd& coordinates, double 
   return found;
 }
 
-/// The reference coordinates of a cell's point near to those outside of it.
+/// Reference coordinates of the cell's point near to coordinates outside of it.
 Eigen::VectorXd moved_inside(CellShape shape, Eigen::VectorXd coordinates) {
   coordinates = coordinates.cwiseMax(0);
   if (is_tensor(shape)) return coordinates.cwiseMin(1);
   return coordinates.sum() > 1 ? Eigen::VectorXd(coordinates / coordinates.sum()) : coordinates;
 }
 
-/// From a point to that of a cell with reference coordinates.
+/// Distance from `point` to the cell's point with the given reference coordinates.
 double distance_between(const Mesh& mesh, const LagrangeBasis& basis, std::int32_t cell,
                         const Eigen::VectorXd& coordinates, const std::array<double, 3>& point) {
   const Eigen::RowVectorXd values = basis.values(coordinates);

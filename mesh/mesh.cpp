@@ -28,7 +28,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// The least and the largest of many numbers, and of 0.
+/// Least and greatest of the numbers and 0.
 std::array<std::int32_t, 2> range_of(const std::vector<std::int32_t>& numbers) {
   std::int32_t low = 0, high = 0;
 #pragma omp parallel for schedule(static) reduction(min : low) reduction(max : high)
@@ -72,14 +72,13 @@ void check_indices(const Mesh& mesh) {
 
 namespace {
 
-/// Jacobian determinants of one cell over its test points: the least, and both ends of det J / (product of the column
-/// norms), which is 1 for orthogonal and 0 for flat cells whatever their size.
+/// Jacobian determinants of one cell over its test points: the least, and both ends of the range of det J / (product of
+/// the column norms), which is 1 for orthogonal and 0 for flat cells of any size.
 struct DeterminantRange {
   double least, least_scaled, greatest_scaled;
 };
 
-/// Points at which a cell is tested for inversion: the rule that the highest degree integrates with, and the lattice
-/// corners.
+/// Points at which a cell is tested for inversion: the quadrature rule of the highest degree, and the vertices.
 Eigen::MatrixXd test_points(const Mesh& mesh) {
   const Eigen::MatrixXd gauss = cell_quadrature(mesh.shape, mesh.order + 1).points;
   const LagrangeBasis corners(mesh.shape, 1, NodeFamily::equispaced);
@@ -119,7 +118,7 @@ Sense sense_of(const DeterminantRange& range) {
   return range.least_scaled > rounding ? Sense::positive : Sense::tangled;
 }
 
-/// A cell with an affine map has one Jacobian, others are tested at all points of the tables.
+/// Sense of every cell. Affine cells are tested at one point, others at all points of the tables.
 std::vector<Sense> senses_of_cells(const Mesh& mesh, const GeometryTables& tables) {
   const AffineCells affine(mesh);
   const GeometryTables one_point(mesh, cell_quadrature(mesh.shape, 1).points);
@@ -147,7 +146,7 @@ std::vector<std::int32_t> cells_of_sense(const std::vector<Sense>& senses, Sense
                                });
 }
 
-/// The lattice node that takes each node's place when the first two reference axes are swapped.
+/// Image of each lattice node when the first two reference axes are swapped.
 std::vector<int> mirrored_lattice(CellShape shape, int degree) {
   const Lattice lattice(shape, degree);
   std::vector<int> mirrored(lattice.size());
@@ -158,7 +157,7 @@ std::vector<int> mirrored_lattice(CellShape shape, int degree) {
   return mirrored;
 }
 
-/// The facet that facet f becomes when the first two reference axes are swapped.
+/// Image of a facet when the first two reference axes are swapped.
 int mirrored_facet(CellShape shape, int facet) {
   const std::vector<int> vertex_image = mirrored_lattice(shape, 1);
   std::vector<int> image;
@@ -183,7 +182,7 @@ void turn_round(Mesh& mesh, const std::vector<std::int32_t>& cells, const std::v
       if (senses[facet.cell] == Sense::mirrored) facet.facet = mirrored_facet(mesh.shape, facet.facet);
 }
 
-/// "cell at (x, y)" of the first ten cells, each followed by what `more` says of it.
+/// Text "cell at (x, y)" for the first ten cells, each followed by the result of `more`.
 template <class More>
 std::string first_cells(const Mesh& mesh, const std::vector<std::int32_t>& cells, More more) {
   std::string text;
@@ -195,7 +194,7 @@ std::string first_cells(const Mesh& mesh, const std::vector<std::int32_t>& cells
   return text;
 }
 
-/// For each facet of the reference cell, whether its vertices run as its outward orientation does (+1) or against (-1).
+/// For each facet of the reference cell, +1 if the order of its vertices agrees with its outward orientation, else -1.
 std::vector<int> outward_signs(CellShape shape) {
   const Eigen::VectorXd centre = cell_quadrature(shape, 1).points.col(0);
   std::vector<int> signs;
@@ -207,19 +206,19 @@ std::vector<int> outward_signs(CellShape shape) {
   return signs;
 }
 
-/// +1 or -1 for the sense in which a facet's vertices run, judged by their global numbers: from the least one, to the
-/// lesser of its two neighbours first or last.
+/// Sense, +1 or -1, in which a facet's vertices run, judged by their global numbers: from the least one towards the
+/// lesser of its two neighbours.
 int sense(std::span<const std::int32_t> vertices) {
   if (vertices.size() == 2) return vertices[0] < vertices[1] ? 1 : -1;
   const int least = static_cast<int>(std::min_element(vertices.begin(), vertices.end()) - vertices.begin());
   if (vertices.size() == 3) return vertices[(least + 1) % 3] < vertices[(least + 2) % 3] ? 1 : -1;
-  // Of a quadrilateral's four corners the first and last see their neighbours counter-clockwise, the others clockwise.
+  // Corners 0 and 3 of a quadrilateral see their neighbours counter-clockwise, 1 and 2 clockwise.
   const int turn = least == 0 || least == 3 ? 1 : -1;
   return vertices[least ^ 1] < vertices[least ^ 2] ? turn : -turn;
 }
 
-/// Cells that share a facet with a cell on the same side of it, one folded over the other: with every cell turned to be
-/// positively oriented (the `mirrored` ones are not yet), both run round the facet in the same sense.
+/// Cells on the same side of a facet that they share, one folded over the other: with all cells positively oriented
+/// (the `mirrored` ones are not yet), both traverse the facet in the same sense.
 std::vector<std::int32_t> folded_cells(const Mesh& mesh, const std::vector<Sense>& senses) {
   const std::vector<SubEntity>& local = facets(mesh.shape);
   const std::vector<int> signs = outward_signs(mesh.shape), corners = Lattice(mesh.shape, mesh.order).vertex_nodes();
@@ -236,7 +235,7 @@ std::vector<std::int32_t> folded_cells(const Mesh& mesh, const std::vector<Sense
              positive != (senses[cell] == Sense::mirrored) ? 1 : 2);
       }
   };
-  std::vector<std::uint8_t> sides(numbers.count, 0);  // bits 1 and 2: seen from that side; 4 and 8: more than once
+  std::vector<std::uint8_t> sides(numbers.count, 0);  // bits 0 and 1: seen from that side; 2 and 3: more than once
   visit([&](std::int32_t, std::int32_t facet, int side) {
     sides[facet] = static_cast<std::uint8_t>(sides[facet] | (sides[facet] & side) << 2 | side);
   });
@@ -247,12 +246,11 @@ std::vector<std::int32_t> folded_cells(const Mesh& mesh, const std::vector<Sense
   return folded;
 }
 
-/// A cell whose determinant is negative may be listed clockwise, or lie inside out over its neighbours: throws for the
-/// latter.
+/// A cell with a negative determinant is either listed clockwise, or folded over its neighbours: throws for the latter.
 void check_folds(const Mesh& mesh, const std::vector<Sense>& senses, std::size_t mirrored_count) {
   const std::vector<std::int32_t> folded = folded_cells(mesh, senses);
   if (folded.empty()) return;
-  // Of two cells on one side of their facet, the one listed as fewer others are is taken for the wrong one.
+  // Of two cells on one side of their facet, the one whose sense is in the minority is reported.
   const bool few = mirrored_count <= senses.size() / 2;
   std::vector<std::int32_t> wrong;
   std::copy_if(folded.begin(), folded.end(), std::back_inserter(wrong),

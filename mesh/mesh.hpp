@@ -14,22 +14,22 @@
 
 namespace femcg::mesh {
 
-/// One facet of the boundary: the facet'th facet (ReferenceCell::facets) of a cell.
+/// One facet of the boundary: facet number `facet` (mesh::facets) of a cell.
 struct BoundaryFacet {
   std::int32_t cell;
   std::int32_t facet;
 };
 
-/// A named part of the boundary.
+/// Named part of the boundary.
 struct BoundaryGroup {
   std::string name;
   std::vector<BoundaryFacet> facets;
 };
 
-/// The nodes of one cell in lattice order.
+/// Nodes of one cell in lattice order.
 using CellNodes = CellIndices<8>;
 
-/// Room for their points, nodes x dimension, row by row.
+/// Buffer for the points of a cell's nodes, [nodes][dimension].
 using CellPoints = std::array<double, 3 * (max_degree + 1) * (max_degree + 1) * (max_degree + 1)>;
 
 /// Cells of one shape and one geometric order, with regions and named boundary parts.
@@ -37,19 +37,19 @@ using CellPoints = std::array<double, 3 * (max_degree + 1) * (max_degree + 1) * 
 /// A cell's nodes are the Lagrange lattice of the mesh's order in lexicographic order (Lattice), equally spaced on the
 /// reference cell. A node that no cell uses does not exist here: readers drop them.
 ///
-/// A box's nodes need no lists: nodes() and point() tell them either way.
+/// A box is an implicit grid without lists of nodes; nodes() and point() work in either case.
 struct Mesh {
   CellShape shape = CellShape::quadrilateral;
   int order = 1;                           ///< geometric order, 1 to 4
-  std::vector<double> coordinates;         ///< nodes x dimension, row by row; empty of a box that is not distorted
-  std::vector<std::int32_t> cell_nodes;    ///< cells x lattice_size(shape, order), row by row; empty of a box
-  std::optional<BoxNodes> box;             ///< what is said in place of empty lists
-  std::vector<std::int32_t> cell_regions;  ///< index into region_names, one a cell
-  bool follows_curve = false;              ///< cells come along the Hilbert curve, or were split from such
+  std::vector<double> coordinates;         ///< [nodes][dimension]; empty for an undistorted box
+  std::vector<std::int32_t> cell_nodes;    ///< [cells][lattice_size(shape, order)]; empty for a box
+  std::optional<BoxNodes> box;             ///< implicit grid that replaces empty lists
+  std::vector<std::int32_t> cell_regions;  ///< index into region_names of each cell
+  bool follows_curve = false;              ///< cells are ordered along the Hilbert curve, or refined from such cells
   std::vector<std::string> region_names;   ///< at least one
-  std::vector<BoundaryGroup> boundaries;   ///< disjoint or not; facets in no group are the unnamed boundary
-  std::vector<BoundaryFacet> cuts;         ///< where cells of other processes go on: no boundary; sorted
-  std::vector<std::string> warnings;       ///< what a reader noticed and repaired or let pass, one sentence each
+  std::vector<BoundaryGroup> boundaries;   ///< possibly overlapping; facets in no group are the unnamed boundary
+  std::vector<BoundaryFacet> cuts;         ///< facets shared with cells of other processes: no boundary; sorted
+  std::vector<std::string> warnings;       ///< what a reader repaired or accepted, one sentence each
 
   int dimension() const { return mesh::dimension(shape); }
   int nodes_per_cell() const { return lattice_size(shape, order); }
@@ -63,13 +63,13 @@ struct Mesh {
     return {count,
             [&](std::int32_t* nodes) { box->for_vertices(cell, [&](const auto& at) { *nodes++ = box->node(at); }); }};
   }
-  /// z = 0 in 2D.
+  /// Point of a node; z = 0 in 2D.
   std::array<double, 3> point(std::int32_t node) const {
     std::array<double, 3> x{};
     write_point(node, x.data());
     return x;
   }
-  /// Writes the points of a cell's nodes, as CellPoints has them.
+  /// Writes the points of a cell's nodes, [nodes][dimension] (CellPoints).
   void write_points(std::int32_t cell, double* to) const {
     const int d = dimension();
     if (is_uniform_box())
@@ -82,11 +82,11 @@ struct Mesh {
         to += d;
       }
   }
-  /// A box that is not distorted, whose coordinates are not listed.
+  /// True for an undistorted box, whose coordinates are not stored.
   bool is_uniform_box() const { return box && coordinates.empty(); }
-  /// Lists what a box says, for whoever changes it.
+  /// Converts an implicit grid to explicit lists, so that nodes can be changed.
   void list_nodes();
-  /// Bytes of the lists of nodes.
+  /// Bytes of the explicit lists of nodes.
   std::int64_t bytes_of_nodes() const {
     return std::ssize(coordinates) * std::int64_t{sizeof(double)} +
            std::ssize(cell_nodes) * std::int64_t{sizeof(std::int32_t)};
@@ -104,24 +104,23 @@ struct Mesh {
   }
 };
 
-/// All facets that belong to one cell only and are no cuts, in the order of cells. Throws std::runtime_error where
-/// three or more cells share a facet.
+/// Facets that belong to one cell only and are no cuts, in the order of cells. Throws std::runtime_error if three or
+/// more cells share a facet.
 std::vector<BoundaryFacet> boundary_facets(const Mesh& mesh);
 
-/// The number of the connected component (cells joined by a shared vertex) of each cell, from 0.
+/// Number from 0 of each cell's connected component (cells joined by a shared vertex).
 std::vector<std::int32_t> cell_components(const Mesh& mesh);
 
-/// Throws std::runtime_error where there are no cells, a list has another length than it must, an index of a node, a
-/// region or a facet is out of range, or a coordinate is not finite. Not of boxes, whose lists are empty.
+/// Throws std::runtime_error if there are no cells, a list has the wrong length, the index of a node, region or facet
+/// is out of range, or a coordinate is not finite. Does not check the lists of a box, which are empty.
 void check_indices(const Mesh& mesh);
 
-/// Makes a mesh fit for computing, or says why it is not. Cells that are merely mirrored (Jacobian determinant negative
-/// everywhere) are turned round. Several components are counted in `warnings`, and what check_fit (fit.hpp) finds,
-/// which also throws. Throws std::runtime_error where the determinant vanishes or changes sign within a cell, with the
-/// number of such cells and the centres and least determinants of the first ten; where two cells lie on one side of a
-/// facet that they share, so that one is inside out rather than mirrored (only looked for where there are such cells),
-/// likewise with centres; where a coordinate is not finite; where an index is out of range; and where there are no
-/// cells.
+/// Repairs and checks a mesh. Reorients cells that are merely mirrored (Jacobian determinant negative everywhere). Adds
+/// `warnings` for several components and the findings of check_fit (fit.hpp), which also throws. Throws
+/// std::runtime_error: if the determinant vanishes or changes sign within a cell, with the number of such cells and the
+/// centres and least determinants of the first ten; if two cells lie on one side of a facet that they share, so that
+/// one is inside out rather than mirrored (tested only if there are mirrored cells), with centres; if a coordinate is
+/// not finite; if an index is out of range; if there are no cells.
 void validate(Mesh& mesh);
 
 }  // namespace femcg::mesh

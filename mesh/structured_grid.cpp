@@ -9,7 +9,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// What the first cell says of the numbers along the axes, if it lies at the origin of a grid.
+/// Numbers of cells along the axes, guessed from the first cell, if it lies at the origin of a grid.
 std::optional<GridCells> suggested_grid(const Mesh& mesh) {
   if (!is_tensor(mesh.shape) || mesh.order != 1 || mesh.cell_count() == 0) return std::nullopt;
   const CellNodes first = mesh.nodes(0);
@@ -90,7 +90,7 @@ void GridDofs::describe_state(const Lattice& lattice, int state,
   std::uint32_t* const owner_of = numbers_.data() + all_states * GridDofTables::numbers * owners + state * dofs_;
   std::uint32_t* const offset_of = owner_of + all_states * dofs_;
   for (int a = 0; a < dofs_; ++a) {
-    // A node on a side behind which there is a cell is that cell's; it is met there first.
+    // A node on a side with a cell behind it belongs to that cell, which comes first.
     int owner = 0, before_owner = 0;
     std::array<int, 3> there = lattice.index(a);
     for (int axis = 0; axis < d_; ++axis) {
@@ -110,7 +110,7 @@ void GridDofs::describe_state(const Lattice& lattice, int state,
     const std::int64_t here = first_of(place[0], place[1], place[2]);
     of_owners[owner] = static_cast<std::uint32_t>(here);
     for (int axis = 0; axis < d_; ++axis) {
-      if (along[axis] < states - 1) continue;  // all of the state are in one place along it
+      if (along[axis] < states - 1) continue;  // all cells of this state have the same index along the axis
       std::array<int, 3> next = place;
       ++next[axis];
       const auto step = static_cast<std::uint32_t>(first_of(next[0], next[1], next[2]) - here);
@@ -122,7 +122,7 @@ void GridDofs::describe_state(const Lattice& lattice, int state,
 
 std::vector<std::int32_t> GridDofs::new_dofs(const Lattice& lattice, int before) const {
   std::vector<std::int32_t> numbers;
-  std::map<std::array<int, 3>, std::int32_t> first_of_entity;  // by the side or inside along each axis
+  std::map<std::array<int, 3>, std::int32_t> first_of_entity;  // by side (or inside) along each axis
   std::int32_t next = 0;
   for (int a = 0; a < dofs_; ++a) {
     const std::array<int, 3> node = lattice.index(a);

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Buffers small pieces and hands large ones straight through.
+/// Buffers small writes and passes large ones straight to the file.
 class TemporaryBuffer : public std::streambuf {
  public:
   explicit TemporaryBuffer(TemporaryFile& file) : file_(file) { setp(buffer_.data(), buffer_.data() + buffer_.size()); }
@@ -41,7 +41,7 @@ class TemporaryBuffer : public std::streambuf {
     setp(buffer_.data(), buffer_.data() + buffer_.size());
     return 0;
   }
-  /// Of the beginning, and where it is.
+  /// Supports absolute offsets from the beginning and tellp() only.
   pos_type seekoff(off_type offset, std::ios::seekdir from, std::ios::openmode) override {
     if (from == std::ios::end || (from == std::ios::cur && offset != 0)) return pos_type(off_type(-1));
     sync();
@@ -71,13 +71,13 @@ FileContent copy_of(std::string_view content) {
       [content](std::ostream& stream) { stream.write(content.data(), static_cast<std::streamsize>(content.size())); };
 }
 
-/// A directory whose names are changed, one process at a time where the file system knows locks.
+/// Directory open for renaming and removing files, locked against other processes where the file system supports locks.
 class OpenDirectory {
  public:
   explicit OpenDirectory(const fs::path& directory)
       : descriptor_(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
     using namespace std::chrono_literals;
-    // Whoever holds it for longer than a second wants something else with it.
+    // A lock held for longer than a second is not a writer of this program: goes on without the lock.
     for (int attempt = 0; attempt < 100; ++attempt) {
       if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) break;
       std::this_thread::sleep_for(10ms);
@@ -88,7 +88,7 @@ class OpenDirectory {
   ~OpenDirectory() {
     if (descriptor_ >= 0) ::close(descriptor_);
   }
-  /// What was renamed and removed so far comes before what follows, in a crash too.
+  /// Makes the renames and removals so far durable before later ones, even in a crash.
   void flush() const {
     if (descriptor_ >= 0) ::fsync(descriptor_);
   }
@@ -140,7 +140,7 @@ void FileGroup::put_in_place() {
 }
 
 void prepare_for_files(const fs::path& directory, const std::vector<std::string>& names) {
-  std::set<fs::path> places{directory};  // and those of files behind a link
+  std::set<fs::path> places{directory};  // and the directories of linked files
   for (const std::string& name : names) places.insert(resolve_target(directory / name).parent_path());
   for (const fs::path& place : places) remove_abandoned(place);
   const TemporaryFile attempt(directory / names.front());

@@ -11,11 +11,11 @@
 #include "mesh/base/first_failure.hpp"
 #include "mesh/base/pages.hpp"
 
-// What threads find out together. None of it depends on their number, nor on who comes first.
+// Parallel counting. No result depends on the number of threads or their order.
 
 namespace femcg::mesh {
 
-/// The lesser of itself and `value` becomes `least`, at once.
+/// Atomic minimum: least = min(least, value).
 inline void lower(std::int32_t& least, std::int32_t value) {
   const std::atomic_ref<std::int32_t> shared(least);
   std::int32_t seen = shared.load(std::memory_order_relaxed);
@@ -23,7 +23,7 @@ inline void lower(std::int32_t& least, std::int32_t value) {
   }
 }
 
-/// The greater of itself and `value` becomes `greatest`, at once.
+/// Atomic maximum: greatest = max(greatest, value).
 inline void raise(std::int32_t& greatest, std::int32_t value) {
   const std::atomic_ref<std::int32_t> shared(greatest);
   std::int32_t seen = shared.load(std::memory_order_relaxed);
@@ -31,13 +31,13 @@ inline void raise(std::int32_t& greatest, std::int32_t value) {
   }
 }
 
-/// Adds 1 to a counter, at once, and returns what it was.
+/// Adds 1 to a counter atomically and returns its previous value.
 template <class T>
 T count_one(T& counter) {
   return std::atomic_ref<T>(counter).fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Replaces every number by the sum of those before it, in parallel; returns the sum of all.
+/// Exclusive prefix sum in place, in parallel; returns the sum of all numbers.
 template <class T>
 T sum_before(std::span<T> numbers) {
   constexpr std::size_t block = std::size_t{1} << 15;
@@ -66,9 +66,9 @@ T sum_before(std::span<T> numbers) {
   return total;
 }
 
-/// Numbers those of some items that any of `count` groups has, in the order of the items: number[i] becomes that of
-/// item i, or of the next one that is there; returns how many there are. `number` is 0 before; items_of(g) are a
-/// group's.
+/// Numbers the items that at least one of `count` groups contains, in ascending order: number[i] becomes the number of
+/// item i, or of the next used item if i is unused. `number` must be 0 before; items_of(g) returns the items of group
+/// g. Returns the number of used items.
 template <class ItemsOf>
 std::int32_t number_used(std::int64_t count, const ItemsOf& items_of, std::span<std::int32_t> number) {
 #pragma omp parallel for schedule(static)
@@ -77,7 +77,7 @@ std::int32_t number_used(std::int64_t count, const ItemsOf& items_of, std::span<
   return sum_before(number);
 }
 
-/// The items that find(i, found) appends for i = 0 to count - 1, in this order; found in parallel, block by block.
+/// Items that find(i, found) appends for i = 0 to count - 1, in this order; found in parallel, block by block.
 template <class Item, class Find>
 std::vector<Item> collect(std::int64_t count, Find find, std::int64_t block = std::int64_t{1} << 15) {
   std::vector<std::vector<Item>> of_block(static_cast<std::size_t>((count + block - 1) / block));

@@ -1,7 +1,7 @@
 #pragma once
 
-// Eigen's dense matrix by name alone, for headers that many files include and that only pass it on: whoever includes
-// Eigen takes two seconds more to compile.
+// Forward declaration of Eigen's dense matrix, for headers that many files include and that only pass the type on:
+// including Eigen adds two seconds to a compilation.
 
 namespace Eigen {
 template <typename Scalar, int Rows, int Columns, int Options, int MostRows, int MostColumns>

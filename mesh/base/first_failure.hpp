@@ -11,21 +11,22 @@
 
 namespace femcg::mesh {
 
-/// Carries an exception out of a parallel region, which none may leave by itself.
+/// Carries an exception out of a parallel region, which exceptions may not leave.
 ///
 ///   FirstFailure failure;
 ///   #pragma omp parallel for
 ///   for (std::int64_t i = 0; i < n; ++i) failure.guard(i, [&] { work(i); });
 ///   failure.rethrow();
 ///
-/// Of several failures the one of the least item is thrown, whatever the threads: what comes after an item that failed
-/// is skipped, what comes before is still tried.
+/// If several items fail, the exception of the least item is thrown, whatever the number of threads: items after a
+/// failed one are skipped, items before it are still tried.
 class FirstFailure {
  public:
-  /// The item of what a thread does before its share of the loop, such as making its scratch memory: before all others.
+  /// Item index of a thread's work before its part of the loop, such as allocating scratch memory; less than every
+  /// other.
   static constexpr std::int64_t preparation = -1;
 
-  /// Calls work(), unless an item before this one has failed; keeps what it throws.
+  /// Calls work() unless a lesser item has failed, and stores the exception it throws.
   template <class Work>
   void guard(std::int64_t item, Work&& work) noexcept {
     if (item > least_failed_.load(std::memory_order_relaxed)) return;
@@ -39,7 +40,7 @@ class FirstFailure {
     }
   }
 
-  /// Throws what was kept. To be called after the parallel region.
+  /// Throws the stored exception, if any. To be called after the parallel region.
   void rethrow() const {
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -50,8 +51,8 @@ class FirstFailure {
   std::exception_ptr failure_;
 };
 
-/// Calls work(i) for 0 <= i < count in parallel, in equal runs of items. Throws what the least item threw
-/// (FirstFailure).
+/// Calls work(i) for 0 <= i < count in parallel, one contiguous range of items per thread. Throws the exception of the
+/// least item that failed (FirstFailure).
 template <class Index, class Work>
 void parallel_for(Index count, const Work& work) {
   FirstFailure failure;
@@ -60,11 +61,11 @@ void parallel_for(Index count, const Work& work) {
   failure.rethrow();
 }
 
-/// The same with work(scratch, i), where every thread has scratch memory of its own, which make() returns.
+/// The same with work(scratch, i), where each thread makes its own scratch memory with make().
 template <class Index, class Make, class Work>
 void parallel_for(Index count, const Make& make, const Work& work) {
   using Scratch = std::invoke_result_t<const Make&>;
-  struct InPlace {  // so that it need not be movable
+  struct InPlace {  // avoids a move of the scratch memory
     const Make& make;
     operator Scratch() const { return make(); }
   };

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
-/// The number after a word of a file, or the first of a file where there is no word; `absent` where there is none.
+/// Number that follows the word `after` in a file, or the file's first number if `after` is empty; `absent` if not
+/// found.
 std::int64_t number_in(const char* file, const std::string& after, std::int64_t absent) {
   std::ifstream stream(file);
   for (std::string word; !after.empty() && stream >> word && word != after;) {
@@ -29,19 +30,20 @@ std::int64_t limit_of_addresses() {
   return static_cast<std::int64_t>(limit.rlim_cur);
 }
 
-/// Of the process, where they are limited.
+/// Bytes that the process may still reserve under its address limit (ulimit -v).
 std::int64_t addresses_left() {
   const std::int64_t limit = limit_of_addresses();
   return limit == unlimited ? unlimited : std::max<std::int64_t>(0, limit - address_space());
 }
 
-/// Of what is not this process's.
+/// Bytes free for this process outside its own heap: the least of the host's, the address limit's and the control
+/// group's.
 std::int64_t free_of_others() {
   const std::int64_t kibibytes =
       std::min(number_in("/proc/meminfo", "MemAvailable:", unlimited / 1024), addresses_left() / 1024);
   const std::int64_t limit = number_in("/sys/fs/cgroup/memory.max", "", unlimited);
   if (limit == unlimited) return kibibytes * 1024;
-  // Pages of files that nobody reads any more are the group's, but given up when others need them.
+  // The control group counts inactive file pages as used, but the kernel reclaims them on demand.
   const std::int64_t used =
       number_in("/sys/fs/cgroup/memory.current", "", 0) - number_in("/sys/fs/cgroup/memory.stat", "inactive_file", 0);
   return std::min(kibibytes * 1024, std::max<std::int64_t>(0, limit - used));

@@ -5,17 +5,17 @@
 
 namespace femcg::mesh {
 
-/// About what free_memory() returns where nothing limits the memory.
+/// Approximate result of free_memory() if nothing limits the memory.
 inline constexpr std::int64_t unlimited_memory = std::numeric_limits<std::int64_t>::max() / 1024 * 1024;
 
-/// Bytes that are free on the machine, in the control group and of the process, which may keep some itself
-/// (kept_bytes).
+/// Bytes available to this process: free on the host, in the control group and under the address limit, plus the pages
+/// that malloc retains (kept_bytes).
 std::int64_t free_memory();
 
-/// Bytes of addresses that this process has reserved, and whether it may not have more of them (ulimit -v).
+/// Bytes of address space that this process has reserved, and whether they are limited (ulimit -v).
 std::int64_t address_space();
 bool addresses_are_limited();
-/// Bytes of memory that this process has, those of files apart.
+/// Resident memory of this process in bytes, without pages of files.
 std::int64_t resident_memory();
 
 }  // namespace femcg::mesh

@@ -10,8 +10,8 @@
 
 namespace femcg::mesh {
 
-/// Disjoint sets of the numbers below a count, joined by several threads at once. Every number points to a lesser one
-/// of its set or, the least, to itself; so the outcome does not depend on the threads (Rem 1976, path halving after
+/// Disjoint sets of the numbers below `count`, joined by several threads concurrently. Each number points to a lesser
+/// one of its set, the least to itself, so that the result does not depend on the threads (Rem 1976, path halving after
 /// Tarjan & van Leeuwen 1984).
 class JoinedSets {
  public:
@@ -19,7 +19,7 @@ class JoinedSets {
     std::iota(parent_.begin(), parent_.end(), 0);
   }
 
-  /// The least number of a number's set, when all are joined.
+  /// Least number of the set of `number`; final once all sets are joined.
   std::int32_t least(std::int32_t number) {
     while (true) {
       const std::int32_t parent = at(number).load(std::memory_order_relaxed);

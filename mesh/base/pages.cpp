@@ -10,7 +10,7 @@ namespace femcg::mesh {
 namespace {
 
 constexpr std::uintptr_t large_page = std::uintptr_t{2} << 20;
-constexpr std::uintptr_t piece = 8 * large_page;  // that one thread fetches at a time
+constexpr std::uintptr_t piece = 8 * large_page;  // fetched by one thread at a time
 constexpr int populate_write = 23;  // MADV_POPULATE_WRITE (Linux 5.14), which older C libraries do not name
 
 }  // namespace

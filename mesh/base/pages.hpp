@@ -8,12 +8,12 @@
 
 namespace femcg::mesh {
 
-/// Has all threads fetch the pages of some memory, in large pages where they are to be had; does nothing for little
-/// memory. A wish: without it, the first thread to write there fetches them one by one, for the better part of a second
-/// a gigabyte.
+/// Touches the pages of `memory` with all threads, as large pages where available; does nothing for small sizes. Only a
+/// hint: otherwise the first thread that writes there faults the pages in one by one, which takes most of a second per
+/// gigabyte.
 void fetch_pages(void* memory, std::size_t bytes);
 
-/// Leaves a number as it is that is made without a value.
+/// Allocator whose default construction leaves a value uninitialised.
 template <class T>
 struct UnclearedAllocator : std::allocator<T> {
   template <class U>
@@ -34,11 +34,11 @@ struct UnclearedAllocator : std::allocator<T> {
   }
 };
 
-/// Numbers of all cells, nodes or unknowns: a vector that does not clear what it gets, which one thread would do.
+/// Values of all cells, nodes or unknowns: a vector that does not clear new elements, which a single thread would do.
 template <class T>
 using Array = std::vector<T, UnclearedAllocator<T>>;
 
-/// So many numbers, which have any value until they are written to; pages are fetched by all threads.
+/// `count` uninitialised values; their pages are fetched by all threads.
 template <class T>
 Array<T> unset(std::size_t count) {
   Array<T> numbers;
@@ -48,7 +48,7 @@ Array<T> unset(std::size_t count) {
   return numbers;
 }
 
-/// So many times a value, written by all threads.
+/// `count` copies of a value, written by all threads.
 template <class T>
 Array<T> array_of(std::size_t count, T value = T()) {
   Array<T> numbers = unset<T>(count);
@@ -57,14 +57,14 @@ Array<T> array_of(std::size_t count, T value = T()) {
   return numbers;
 }
 
-/// std::vector<T>(count, value), its pages fetched by all threads and cleared by one.
+/// std::vector<T>(count, value); its pages are fetched by all threads and written by one.
 template <class T>
 std::vector<T> filled(std::size_t count, T value = T()) {
   std::vector<T> numbers;
   numbers.reserve(count);
   fetch_pages(numbers.data(), count * sizeof(T));
   if (value == T())
-    numbers.resize(count);  // as one clears memory, which does not read it first
+    numbers.resize(count);  // clears memory without reading it first
   else
     numbers.resize(count, value);
   return numbers;

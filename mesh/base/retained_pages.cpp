@@ -23,7 +23,7 @@ bool retain_pages() {
 std::int64_t kept_bytes() {
   if (!retains_pages) return 0;
   const struct mallinfo2 heap = mallinfo2();
-  // Not all that was freed had been written to, and some may have been given back.
+  // Part of the freed memory was never written to, and part may have been returned to the kernel.
   const std::int64_t resident = resident_memory() - static_cast<std::int64_t>(heap.uordblks);
   return std::clamp<std::int64_t>(resident, 0, static_cast<std::int64_t>(heap.fordblks));
 }

@@ -4,14 +4,14 @@
 
 namespace femcg::mesh {
 
-/// Makes malloc keep freed pages instead of returning them to the kernel (M_MMAP_MAX 0, M_TRIM_THRESHOLD): whoever
-/// needs some next finds its pages there, where the kernel would clear each page that it grants, for a good part of a
-/// second a gigabyte. Returns whether it does: not where the addresses of the process are limited, and only with glibc
-/// 2.33 or newer. For the beginning of a program.
+/// Makes malloc keep freed pages instead of returning them to the kernel (M_MMAP_MAX 0, M_TRIM_THRESHOLD): later
+/// allocations reuse them, whereas the kernel clears every page that it grants, which takes a good part of a second per
+/// gigabyte. Returns false, and does nothing, if the address space of the process is limited or glibc is older than
+/// 2.33. To be called at the start of a program.
 bool retain_pages();
-/// Bytes that are kept at least, in pieces.
+/// Lower bound on the retained bytes, which may be fragmented.
 std::int64_t kept_bytes();
-/// Gives the kernel back what is kept.
+/// Returns the retained pages to the kernel.
 void return_pages();
 
 }  // namespace femcg::mesh

@@ -1,4 +1,4 @@
-// A C library that does not keep memory.
+// Stub for a C library whose malloc cannot retain pages.
 
 #include "mesh/base/retained_pages.hpp"
 

@@ -10,7 +10,7 @@
 
 namespace femcg::mesh {
 
-// By parts between splitters, which a sample of the keys tells (Frazer & McKellar 1970).
+// Sample sort: partitions the keys by splitters taken from a sample (Frazer & McKellar 1970).
 Array<NumberedKey> sorted_in_parallel(Array<NumberedKey> keys) {
   if (std::ranges::is_sorted(keys)) return keys;
   constexpr std::size_t parts_of_thread = 8, sample_of_part = 32;
@@ -19,7 +19,7 @@ Array<NumberedKey> sorted_in_parallel(Array<NumberedKey> keys) {
   for (std::size_t k = 0; k < parts * sample_of_part && !keys.empty(); ++k)
     sample.push_back(keys[keys.size() * k / (parts * sample_of_part)].key);
   std::ranges::sort(sample);
-  // The number of splitters that are no greater, found without a branch; behind them stand some that none reaches.
+  // Branchless binary search: counts the splitters <= key. The padding at the end is greater than every key.
   std::vector<std::uint64_t> splitters(std::bit_ceil(parts), std::numeric_limits<std::uint64_t>::max());
   for (std::size_t part = 1; part < parts && !sample.empty(); ++part)
     splitters[part - 1] = sample[part * sample_of_part];
@@ -30,8 +30,8 @@ Array<NumberedKey> sorted_in_parallel(Array<NumberedKey> keys) {
     return part;
   };
   const auto share = [&](std::size_t thread) { return keys.size() * thread / threads; };
-  // How many keys of each part a thread has, and then where its next one goes: part by part, and in a part thread by
-  // thread.
+  // Number of keys [thread][part], then the position of the next key of each thread in each part: parts in order, and
+  // threads in order within a part.
   std::vector<std::size_t> next(threads * parts);
   Array<std::uint32_t> part_of_key = unset<std::uint32_t>(keys.size());
 #pragma omp parallel for schedule(static)

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view before = ".femcg-", after = ".part";
 
-/// As far as it can stand in the name of a file.
+/// Host name, with every character that a file name should not have replaced by _.
 std::string host() {
   std::array<char, 65> buffer{};
   ::gethostname(buffer.data(), buffer.size() - 1);
@@ -38,7 +38,7 @@ struct Writer {
   pid_t process = 0;
 };
 
-/// Of .femcg-HOST-PROCESS-NUMBER.part; nothing for any other name.
+/// Host and process in a name .femcg-HOST-PROCESS-NUMBER.part; nothing for any other name.
 std::optional<Writer> writer_of(std::string_view name) {
   if (!name.starts_with(before) || !name.ends_with(after) || name.size() < before.size() + after.size()) return {};
   name = name.substr(before.size(), name.size() - before.size() - after.size());
@@ -56,14 +56,14 @@ std::optional<Writer> writer_of(std::string_view name) {
   return Writer{std::string(name.substr(0, first)), static_cast<pid_t>(process)};
 }
 
-/// Removes a temporary of this machine that nobody writes any more.
+/// Removes a temporary file of this host that no process is writing.
 void remove_if_free(const fs::path& temporary, pid_t process) {
   const int descriptor = ::open(temporary.c_str(), O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return;
   const bool locked = ::flock(descriptor, LOCK_EX | LOCK_NB) == 0;
-  // Where the file system knows no locks, the process must be gone.
+  // Without file locks, only the end of the process proves it.
   const bool free = locked || (errno != EWOULDBLOCK && ::kill(process, 0) != 0 && errno == ESRCH);
-  if (free) ::unlink(temporary.c_str());  // before another can lock it
+  if (free) ::unlink(temporary.c_str());  // while this process holds the lock
   ::close(descriptor);
 }
 
@@ -84,12 +84,12 @@ fs::path resolve_target(const fs::path& file) {
 
 TemporaryFile::TemporaryFile(const fs::path& file) : file_(file), target_(resolve_target(file)) {
   const std::string writer = std::string(before) + host() + "-" + std::to_string(::getpid()) + "-";
-  for (int number = 0;; ++number) {  // this process has several, or another of its number left one
+  for (int number = 0;; ++number) {  // several per process; an earlier process of this number may have left one
     name_ = (target_.parent_path() / (writer + std::to_string(number) + std::string(after))).string();
     descriptor_ = ::open(name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (descriptor_ < 0 && errno == EEXIST) continue;
     if (descriptor_ < 0) fail_to_write(errno, file_);
-    // Another may have met it without a lock, and taken it for abandoned.
+    // Another process may have found the file before it was locked, and removed it as abandoned.
     struct stat status {};
     const bool taken = ::flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!taken && ::fstat(descriptor_, &status) == 0 && status.st_nlink > 0) return;
@@ -112,7 +112,7 @@ void TemporaryFile::write(const char* data, std::size_t size) {
     place_ += written;
   }
   size_ = std::max(size_, place_);
-  // The disk may begin before flush() waits for it. A wish.
+  // Lets the disk start writing before flush() waits for it. Only a hint.
   constexpr std::int64_t worth_sending = 32 << 20;
   if (place_ - sent_ < worth_sending) return;
   ::sync_file_range(descriptor_, sent_, place_ - sent_, SYNC_FILE_RANGE_WRITE);
@@ -125,7 +125,7 @@ void TemporaryFile::go_to(std::int64_t place) {
 }
 
 void TemporaryFile::flush() {
-  // Some file systems cannot flush one file (EINVAL); it is written all the same.
+  // EINVAL: the file system cannot flush a single file; the data are written nevertheless.
   if (::fsync(descriptor_) != 0 && errno != EINVAL) fail_to_write(errno, file_);
 }
 
@@ -150,7 +150,7 @@ void remove_abandoned(const fs::path& directory) {
       remove_if_free(at->path(), writer->process);
       continue;
     }
-    std::error_code unknown;  // gone meanwhile
+    std::error_code unknown;  // the file may be gone already
     const auto written = fs::last_write_time(at->path(), unknown);
     if (!unknown && fs::file_time_type::clock::now() - written > 24h) fs::remove(at->path(), unknown);
   }

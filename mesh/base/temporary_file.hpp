@@ -7,24 +7,25 @@
 
 namespace femcg::mesh {
 
-/// The unfinished file: removed when it goes out of scope, unless it was renamed before. Errors name `file`, which is
-/// what the user asked for. Its name, .femcg-HOST-PROCESS-NUMBER.part, says who writes it, and it is locked: where the
-/// lock can be had, that process is gone.
+/// Unfinished file, removed when it goes out of scope unless it was renamed. Errors name `file`, which the user asked
+/// for. Its name, .femcg-HOST-PROCESS-NUMBER.part, identifies the writer, which holds a lock on the file: if the lock
+/// is free, the writer has ended.
 class TemporaryFile {
  public:
-  /// Beside `file`, or beside what that links to. Throws where something else than a regular file has its name.
+  /// Opens a temporary file in the directory of `file` or of its link target. Throws if `file` exists and is not a
+  /// regular file.
   explicit TemporaryFile(const std::filesystem::path& file);
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
   ~TemporaryFile();
 
-  /// At the place, which moves on behind it.
+  /// Writes at place() and advances it.
   void write(const char* data, std::size_t size);
   std::int64_t place() const { return place_; }
   void go_to(std::int64_t place);
   /// Bytes of the file.
   std::int64_t size() const { return size_; }
-  /// To the disk.
+  /// Flushes the file to the disk.
   void flush();
   void rename();
   /// Removes what rename() would replace.
@@ -35,16 +36,16 @@ class TemporaryFile {
   std::string name_;
   int descriptor_ = -1;
   std::int64_t place_ = 0, size_ = 0;
-  std::int64_t sent_ = 0;  ///< bytes that are on their way to the disk
+  std::int64_t sent_ = 0;  ///< bytes for which writing to the disk has been started
 };
 
-/// Where to rename to: behind a symbolic link, and never in place of a directory or device.
+/// Path to rename to: the target of a symbolic link, or `file` itself. Throws for a directory or a device.
 std::filesystem::path resolve_target(const std::filesystem::path& file);
 
-/// Removes temporaries of processes that are gone.
+/// Removes temporary files of processes that have ended.
 void remove_abandoned(const std::filesystem::path& directory);
 
-/// Throws std::system_error: cannot write FILE.
+/// Throws std::system_error, "cannot write FILE".
 [[noreturn]] void fail_to_write(int error, const std::filesystem::path& file);
 
 }  // namespace femcg::mesh

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::array side_names{"left", "right", "bottom", "top", "back", "front"};
 
-/// A repeatable number in [-1, 1] from a position in the grid (the finaliser of splitmix64).
+/// Repeatable pseudo-random number in [-1, 1] from an integer key (the finaliser of splitmix64).
 double scatter(std::uint64_t key) {
   key += 0x9e3779b97f4a7c15U;
   key = (key ^ (key >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -27,7 +27,8 @@ double scatter(std::uint64_t key) {
   return 2.0 * static_cast<double>(key >> 11) / 9007199254740992.0 - 1.0;
 }
 
-/// A repeatable vector of length at most 1 for a node: evenly over the cube, what lies outside the ball drawn in to it.
+/// Repeatable pseudo-random vector of length at most 1 for a node: uniform in the cube; vectors outside the ball are
+/// scaled to length 1.
 std::array<double, 3> scatter_in_ball(std::int64_t node, int d) {
   std::array<double, 3> vector{};
   double squared = 0;
@@ -78,7 +79,7 @@ std::vector<double> distorted(const BoxNodes& nodes, double distort) {
   for (std::int32_t node = 0; node < nodes.node_count(); ++node) {
     const GridIndex at = nodes.place_of_node(node);
     bool inner = true;
-    std::int64_t in_box = 0;  // its number there
+    std::int64_t in_box = 0;  // node number in the whole box
     for (int axis = d - 1; axis >= 0; --axis) {
       const std::int32_t index = nodes.begin()[axis] + at[axis];
       inner = inner && index > 0 && index < of_box[axis];
@@ -91,7 +92,7 @@ std::vector<double> distorted(const BoxNodes& nodes, double distort) {
   return coordinates;
 }
 
-/// The facets on one side of the grid cells there, each as the cell's number among its grid cell's and the facet.
+/// Facets on one side of the grid cells: index of the cell within its grid cell, and facet.
 std::vector<BoundaryFacet> facets_on_side(const BoxNodes& grid, int axis, int side) {
   const std::vector<int> vertices = Lattice(grid.shape(), 1).vertex_nodes();
   std::vector<BoundaryFacet> found;

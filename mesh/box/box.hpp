@@ -7,22 +7,22 @@
 
 namespace femcg::mesh {
 
-/// A rectangle or cuboid with one corner at the origin.
+/// Rectangle or cuboid with one corner at the origin.
 struct BoxOptions {
   CellShape shape = CellShape::quadrilateral;
   std::array<int, 3> cells{1, 1, 1};          ///< along each axis; the third is ignored in 2D
   std::array<double, 3> size{1.0, 1.0, 1.0};  ///< edge lengths
-  double distort = 0.0;  ///< inner vertices move by up to this fraction of a cell; 0 to most_distortion, repeatable
+  double distort = 0.0;  ///< inner vertices move by up to this fraction of a cell, repeatably; 0 to most_distortion
 };
 
-/// The largest distortion that a box may have: 0.3 in 2D, 0.2 in 3D, in units of cells.
+/// Largest distortion that a box may have: 0.3 in 2D, 0.2 in 3D, in units of cells.
 ///
-/// No cell can turn inside out: in units of cells the Jacobian matrix is I + E, where each of the d columns of E is the
-/// difference of two displacements (or a mean of such), so |E|_F <= 2 sqrt(d) distort, which is below 1 for distort up
-/// to 0.353 in 2D and 0.288 in 3D.
+/// No cell can turn inside out: in units of cells the Jacobian matrix is I + E, where each of the d columns of E is a
+/// difference of two displacements or a mean of such differences, so |E|_F <= 2 sqrt(d) distort, which is below 1 for
+/// distort up to 0.353 in 2D and 0.288 in 3D.
 constexpr double most_distortion(CellShape shape) { return dimension(shape) == 2 ? 0.3 : 0.2; }
 
-/// Throws std::invalid_argument where make_box would.
+/// Throws std::invalid_argument if make_box would.
 void check_box(const BoxOptions& options);
 
 /// Structured mesh of a box in one region "box". Simplices split each rectangle in 2, each cuboid in 6 (Kuhn) cells.
@@ -30,23 +30,23 @@ void check_box(const BoxOptions& options);
 /// that are not positive, a distortion out of range, and more than 2^31 - 1 cells or nodes.
 Mesh make_box(const BoxOptions& options);
 
-/// The same mesh, whose nodes are not listed where they follow from their numbers (Mesh::box).
+/// The same mesh as make_box, as an implicit grid where node coordinates follow from node numbers (Mesh::box).
 Mesh implicit_box(const BoxOptions& options);
 
-/// A box refined so often as a box again, whose nodes need not be listed: of equally spaced quadrilaterals or
-/// hexahedra, as many as can be numbered. Nothing of any other.
+/// Box that is the uniform refinement of `options`, as an implicit grid. Empty unless the cells are equally spaced
+/// quadrilaterals or hexahedra and the refined nodes can be numbered.
 std::optional<BoxOptions> refined_box(const BoxOptions& options, int refinements);
 
-/// True if validate accepts the box's mesh after so many refinements. No cell of a box turns inside out, however it is
-/// distorted, so one cell decides: determinants may only underflow or overflow.
+/// True if validate accepts the box's mesh after `refinements` refinements. No cell of a box turns inside out, however
+/// it is distorted, so one cell decides: determinants may only underflow or overflow.
 bool is_valid_box(const BoxOptions& options, int refinements);
 
-/// Some of the cells of a box: from begin to before end along each axis, of which the third is ignored in 2D.
+/// Block of cells of a box: from begin to before end along each axis; the third axis is ignored in 2D.
 struct BoxBlock {
   std::array<int, 3> begin{}, end{};
 };
 
-/// The same cells as make_box makes there, as a mesh of their own. All sides are there, if without facets.
+/// Mesh of the cells that make_box makes in the block. All sides of the box are boundary groups, possibly empty.
 Mesh implicit_box(const BoxOptions& options, const BoxBlock& block);
 
 }  // namespace femcg::mesh

@@ -14,7 +14,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// How the box is divided; a block may be empty.
+/// Block of one process: the box is bisected recursively. A block may be empty.
 BoxBlock block_of(const BoxOptions& options, int rank, int processes) {
   const int d = dimension(options.shape);
   BoxBlock block{{}, options.cells};
@@ -37,7 +37,7 @@ BoxBlock block_of(const BoxOptions& options, int rank, int processes) {
   return block;
 }
 
-/// Nodes of a block of cells, the first axis fastest.
+/// Nodes of a block of cells, first axis fastest.
 struct BlockNodes {
   BlockNodes(const BoxBlock& block, int d) : begin(block.begin) {
     for (int axis = 0; axis < d; ++axis) {
@@ -51,7 +51,7 @@ struct BlockNodes {
   }
 
   std::array<int, 3> begin, end{1, 1, 1};
-  bool empty = false;  ///< without cells
+  bool empty = false;  ///< true if the block has no cells
 };
 
 std::vector<std::int32_t> common_nodes(const BlockNodes& mine, const BlockNodes& other) {
@@ -68,7 +68,7 @@ std::vector<std::int32_t> common_nodes(const BlockNodes& mine, const BlockNodes&
   return nodes;
 }
 
-/// The cells of all processes have numbers, too.
+/// Throws std::length_error if the refined box has more than 2^31 - 1 cells over all processes.
 void check_count(const BoxOptions& options, int refinements) {
   const int d = dimension(options.shape);
   double cells = cells_per_cuboid(options.shape) * std::pow(2.0, d * refinements);
@@ -77,7 +77,7 @@ void check_count(const BoxOptions& options, int refinements) {
     throw std::length_error("refinement would make more than 2^31 - 1 cells");
 }
 
-/// Of the cells of a block, in the order of make_box.
+/// Numbers in the whole box of the cells of a block, in the order of make_box.
 std::vector<std::int32_t> cell_numbers_of(const BoxOptions& options, const BoxBlock& block) {
   const int d = dimension(options.shape), parts = cells_per_cuboid(options.shape);
   std::vector<std::int32_t> numbers;
@@ -89,7 +89,7 @@ std::vector<std::int32_t> cell_numbers_of(const BoxOptions& options, const BoxBl
   return numbers;
 }
 
-/// Of a box: there a facet or edge on shared vertices is shared.
+/// Refines the part of a box. In a box, a facet or edge whose vertices are all shared is itself shared.
 MeshPart refined(const MeshPart& part) {
   const FunctionSpace lattice = lattice_for_refinement(part.mesh);
   const auto on_shared = dofs_on_shared_vertices(lattice, part.neighbours);

@@ -8,12 +8,12 @@
 
 namespace femcg::mesh {
 
-/// The part of one of so many processes of a box, made in its place: the cells that make_box and so many times refine
-/// would make, in a block of the box. Blocks come from halving the longest side until there are enough of them. Throws
-/// as these do for the whole box.
+/// Builds one process's part of a box without the whole mesh: the cells that make_box and then `refinements` calls of
+/// refine would make in one block of the box. Blocks come from bisecting the longest side recursively. Throws as
+/// make_box and refine do for the whole box.
 MeshPart part_of_box(const BoxOptions& options, int refinements, int rank, int processes);
 
-/// The process of each of its cells.
+/// Process of each cell of the whole box.
 std::vector<std::int32_t> partition_in_blocks(const BoxOptions& options, int refinements, int processes);
 
 }  // namespace femcg::mesh

@@ -28,28 +28,28 @@ const std::vector<SubEntity>& entities_of(CellShape shape, int entity_dimension)
   return entity_dimension == 1 ? edges(shape) : faces(shape);
 }
 
-/// What a lattice node belongs to, and where it stands in there.
+/// Entity that a lattice node belongs to, and its position in that entity.
 struct NodePlace {
   int dimension;  ///< of the entity: 0 vertex, 1 edge, 2 face, 3 (or the cell's dimension) interior
   int entity;     ///< local number
   std::array<int, 2>
       index;     ///< on an edge {s, 0} from its first vertex; on a face (s, t) along its first and second vertex
-  int interior;  ///< running number among the cell's own nodes
+  int interior;  ///< running number among the nodes inside the cell
 };
 
-/// Corner of the lattice at a local vertex.
+/// Lattice index of a local vertex.
 std::array<int, 3> corner_index(const Lattice& lattice, int vertex) {
   return lattice.index(lattice.vertex_nodes()[vertex]);
 }
 
-/// Whether node a lies strictly inside the entity with these vertices, and its lattice coordinates (in 1..p-1) there.
+/// True if node a lies strictly inside the entity; `index` becomes its lattice coordinates there, each in 1..p-1.
 bool place_in_entity(const Lattice& lattice, int a, const SubEntity& entity, std::array<int, 2>& index) {
   const std::array<int, 3> x = lattice.index(a), origin = corner_index(lattice, entity.vertices[0]);
   std::array<int, 3> rest{x[0] - origin[0], x[1] - origin[1], x[2] - origin[2]};
   const int p = lattice.degree();
   index = {0, 0};
   for (int axis = 0; axis < entity.dimension; ++axis) {
-    // Along each of its axes an entity climbs in one coordinate that its other axis leaves alone.
+    // Each axis of an entity increases one coordinate that is constant along its other axis.
     const std::array<int, 3> end = corner_index(lattice, entity.vertices[axis + 1]);
     int component = 0;
     while (end[component] <= origin[component]) ++component;
@@ -103,8 +103,8 @@ int triangle_position(std::array<int, 2> index, int degree, const std::array<std
   return j * n - j * (j - 1) / 2 + i;
 }
 
-/// Position of an inner node of a quadrilateral face: counted from the least global vertex, first towards the lesser of
-/// its two neighbours.
+/// Position of an inner node of a quadrilateral face, counted from the vertex of the least global number, first towards
+/// its neighbour of the lesser number.
 int quadrilateral_position(std::array<int, 2> index, int degree, const std::array<std::int32_t, 4>& vertices) {
   const int corner = static_cast<int>(std::min_element(vertices.begin(), vertices.end()) - vertices.begin());
   int s = (corner & 1) ? degree - index[0] : index[0];
@@ -113,14 +113,14 @@ int quadrilateral_position(std::array<int, 2> index, int degree, const std::arra
   return (t - 1) * (degree - 1) + s - 1;
 }
 
-/// Position of an inner node among those of its edge or face, the same from whichever cell it is seen.
+/// Position of an inner node among those of its edge or face, independent of the cell it is seen from.
 int position(const NodePlace& place, int degree, int vertices, const std::array<std::int32_t, 4>& numbers) {
   if (vertices == 2) return edge_position(place.index[0], degree, numbers[0], numbers[1]);
   if (vertices == 3) return triangle_position(place.index, degree, numbers);
   return quadrilateral_position(place.index, degree, numbers);
 }
 
-/// How an edge or face lies: which of its vertices have the lesser numbers, as far as positions depend on it.
+/// Orientation of an edge or face: the order of its vertices' global numbers, as far as positions depend on it.
 int orientation(int vertices, const std::array<std::int32_t, 4>& numbers) {
   const int first = numbers[0] > numbers[1] ? 1 : 0;
   if (vertices == 2) return first;
@@ -135,12 +135,12 @@ int entity_size(const SubEntity& entity, int degree) {
   return entity.vertices.size() == 4 ? (degree - 1) * (degree - 1) : (degree - 1) * (degree - 2) / 2;
 }
 
-/// Nodes strictly inside a cell: a smaller lattice.
+/// Number of nodes strictly inside a cell: those of a smaller lattice.
 std::int64_t inner_size(CellShape shape, int degree) {
   return lattice_size(shape, degree - (is_tensor(shape) ? 2 : dimension(shape) + 1));
 }
 
-/// Throws where `count` dofs, some of a space or all, are more than 32 bits number.
+/// Throws std::length_error if `count` dofs exceed 32-bit numbering; `count` may be a lower bound.
 void check_dof_count(std::int64_t count, const Mesh& mesh, int degree) {
   if (count > std::numeric_limits<std::int32_t>::max())
     throw std::length_error(fmt::format(
@@ -149,22 +149,22 @@ void check_dof_count(std::int64_t count, const Mesh& mesh, int degree) {
         mesh.cell_count(), degree, count));
 }
 
-/// A lower bound that costs nothing: the cells' inner dofs, and those of facets, which no more than two cells share.
+/// Cheap lower bound: inner dofs of the cells, and dofs inside facets, each shared by at most two cells.
 std::int64_t least_dof_count(const Mesh& mesh, int degree) {
   const std::vector<SubEntity>& sides = facets(mesh.shape);
   const std::int64_t of_facets = static_cast<std::int64_t>(sides.size()) * entity_size(sides[0], degree);
   return mesh.cell_count() * inner_size(mesh.shape, degree) + mesh.cell_count() * of_facets / 2;
 }
 
-/// The vertices, edges or faces of a mesh, which cells share, and the dofs inside each.
+/// Vertices, edges or faces of a mesh, which cells share, and the dofs inside each.
 struct SharedEntities {
   int dofs_each = 0;
-  Array<std::int32_t> of_cell;     ///< of edges and faces: cells x entities a cell
-  Array<std::int32_t> first_cell;  ///< that has it; `nobody` where none has
+  Array<std::int32_t> of_cell;     ///< edges and faces: [cells][entities of a cell]
+  Array<std::int32_t> first_cell;  ///< first cell with the entity; `nobody` if none
   Array<std::int32_t> first_dof;
 };
 
-/// The edges or faces of a mesh, each by the least of the dofs that a space has inside it.
+/// Edges or faces of a mesh, each identified by its least inner dof in `space`.
 EntityNumbers entities_by_dofs(const FunctionSpace& space, int dimension) {
   const std::vector<NodePlace> places = node_places(space.basis().lattice());
   const auto per_cell = entities_of(space.mesh().shape, dimension).size();
@@ -180,11 +180,11 @@ EntityNumbers entities_by_dofs(const FunctionSpace& space, int dimension) {
   return numbers;
 }
 
-/// Gives out the numbers of the dofs as if the cells were gone through in order, each along its lattice: an entity's
-/// when it is first met. Each cell counts what it is the first to have, and these counts tell where its numbers begin.
+/// Numbers the dofs as if the cells were visited in order, each along its lattice: an entity's dofs when it is first
+/// visited. Each cell counts the entities that it visits first; the prefix sum of these counts gives its first dof.
 class DofNumbering {
  public:
-  /// `finer`: a space on the mesh of at least this degree, or null.
+  /// `finer`: a space of at least this degree on the same mesh, or null.
   DofNumbering(const Mesh& mesh, const Lattice& lattice, const FunctionSpace* finer);
 
   std::int32_t dof_count() const { return dof_count_; }
@@ -194,12 +194,12 @@ class DofNumbering {
   static constexpr std::int32_t nobody = std::numeric_limits<std::int32_t>::max();
   static constexpr std::int32_t not_met = -1, counted = -2;
 
-  /// What a cell meets along its lattice: each of its entities, and its inside, once.
+  /// A visit of a cell's lattice walk: each of its entities, and its interior, once.
   struct Meeting {
     int dimension, entity;
-    std::vector<int> vertices;                             ///< of an edge or face: its vertices among those of the cell
-    std::vector<int> nodes;                                ///< of the lattice, inside it
-    std::array<std::vector<int>, orientations> positions;  ///< of these nodes among its dofs, by orientation; else 0
+    std::vector<int> vertices;                             ///< of an edge or face, among those of the cell
+    std::vector<int> nodes;                                ///< lattice nodes inside the entity
+    std::array<std::vector<int>, orientations> positions;  ///< of the nodes among the dofs, by orientation; else [0]
   };
 
   void list_meetings(const std::vector<NodePlace>& places);
@@ -210,7 +210,7 @@ class DofNumbering {
     if (dimension == 0) return mesh_->nodes(cell)[vertex_nodes_[entity]];
     return entities_[dimension].of_cell[std::int64_t{cell} * entities_per_cell_[dimension] + entity];
   }
-  /// Calls meet(entities, number) for the entities that the cell is the first to have, inside() for its inside.
+  /// Calls meet(entities, number) for each entity that the cell visits first, inside() for its interior.
   template <class Meet, class Inside>
   void walk(std::int32_t cell, Meet meet, Inside inside);
 
@@ -302,7 +302,7 @@ void DofNumbering::walk(std::int32_t cell, Meet meet, Inside inside) {
 void DofNumbering::give_out() {
   const auto inner = static_cast<std::int32_t>(inner_size(mesh_->shape, degree_));
   Array<std::int64_t> begin =
-      unset<std::int64_t>(mesh_->cell_count());  // number of the first dof that a cell gives out
+      unset<std::int64_t>(mesh_->cell_count());  // dofs that each cell visits first; after the prefix sum, its first
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell) {
     std::int64_t count = 0;
@@ -432,7 +432,7 @@ Array<std::int32_t> FunctionSpace::list_dofs() const {
 
 std::vector<double> FunctionSpace::dof_points() const {
   const int d = mesh_->dimension();
-  // Cells that share a dof agree on its point only to rounding: the first one says where it is.
+  // Cells that share a dof agree on its point only to rounding: the first cell determines it.
   std::vector<std::int32_t> owner = filled(dof_count_, std::numeric_limits<std::int32_t>::max());
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh_->cell_count(); ++cell)

@@ -15,7 +15,7 @@ namespace femcg::mesh {
 namespace {
 
 using HalfPoint =
-    std::array<int, 3>;  ///< in half edges of the cell: corners have 0 and 2, midpoints of edges have ones
+    std::array<int, 3>;  ///< in half edges of the cell: corners have coordinates 0 and 2, midpoints of edges also 1
 using SimplexChild = std::array<HalfPoint, 4>;
 
 SimplexChild oriented(SimplexChild child) {
@@ -26,7 +26,7 @@ SimplexChild oriented(SimplexChild child) {
   return child;
 }
 
-/// The three ways to cut the octahedron inside a tetrahedron: a diagonal, and the other four midpoints in turn round
+/// The three ways to cut the octahedron inside a tetrahedron: a diagonal, and the other four midpoints in order around
 /// it.
 struct OctahedronCut {
   HalfPoint from, to;
@@ -37,7 +37,7 @@ constexpr std::array octahedron_cuts{OctahedronCut{m02, m13, {m01, m03, m23, m12
                                      OctahedronCut{m01, m23, {m02, m03, m13, m12}},
                                      OctahedronCut{m03, m12, {m01, m02, m23, m13}}};
 
-/// Corners of the children of a simplex (Bey 1995); of a tetrahedron for one cut.
+/// Corners of the children of a simplex (Bey 1995); for a tetrahedron, with the given cut of its octahedron.
 std::vector<SimplexChild> simplex_children(int d, int cut) {
   if (d == 2)
     return {{{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}}},
@@ -54,7 +54,7 @@ std::vector<SimplexChild> simplex_children(int d, int cut) {
   return children;
 }
 
-/// The cut along the shortest diagonal, which keeps the children of repeated refinement from going flat.
+/// Cut along the shortest diagonal, which keeps the children of repeated refinement from degenerating.
 int best_cut(const Mesh& mesh, std::int32_t cell, const std::vector<int>& vertices) {
   if (mesh.shape != CellShape::tetrahedron) return 0;
   const auto midpoint = [&](const HalfPoint& half) {
@@ -76,7 +76,7 @@ int best_cut(const Mesh& mesh, std::int32_t cell, const std::vector<int>& vertic
   return best;
 }
 
-/// For each child of a refined cell, the nodes of its own lattice within the parent's lattice of twice the degree.
+/// Nodes of each child's lattice within the parent's lattice of twice the degree, [children][nodes].
 std::vector<std::vector<int>> child_lattices(CellShape shape, int order, int cut) {
   const Lattice child(shape, order), parent(shape, 2 * order);
   std::vector<std::vector<int>> children;
@@ -105,14 +105,14 @@ std::vector<std::vector<int>> child_lattices(CellShape shape, int order, int cut
   return children;
 }
 
-/// Facets of the children that lie on each facet of their parent, as (child, facet).
+/// Facets of the children on each facet of their parent, as (child, facet).
 std::vector<std::vector<std::pair<int, int>>> child_facets(CellShape shape, int cut) {
   const LagrangeBasis halves(shape, 2, NodeFamily::equispaced), corners(shape, 1, NodeFamily::equispaced);
   const std::vector<std::vector<int>> children = child_lattices(shape, 1, cut);
   std::vector<std::vector<std::pair<int, int>>> result;
   for (const SubEntity& facet : facets(shape)) {
     auto& inside = result.emplace_back();
-    // A point lies on the facet where the basis functions of the other vertices vanish.
+    // A point lies on the facet if the basis functions of the other vertices vanish there.
     const Eigen::MatrixXd values = corners.values(halves.nodes());
     const auto on_facet = [&](int node) {
       double others = 1;
@@ -129,7 +129,7 @@ std::vector<std::vector<std::pair<int, int>>> child_facets(CellShape shape, int 
   return result;
 }
 
-/// Rows by the number of their neighbours, equals by their index.
+/// Orders rows by the number of their neighbours, then by index.
 struct ByDegree {
   std::span<const std::int64_t> row_offsets;
 
@@ -139,10 +139,10 @@ struct ByDegree {
   }
 };
 
-/// Numbers the rows of a pattern breadth first, the neighbours of a row by ascending degree.
+/// Numbers the rows of a sparsity pattern breadth first, the neighbours of a row by ascending degree.
 ///
-/// Boost's ordering goes over all rows anew for every component, and its graphs take a hundred times the 9 bytes per
-/// row that are enough.
+/// Boost's ordering rescans all rows for every component, and its graphs take a hundred times the 9 bytes per row
+/// needed here.
 class CuthillMcKee {
  public:
   CuthillMcKee(std::span<const std::int64_t> row_offsets, std::span<const std::int32_t> columns)
@@ -154,8 +154,8 @@ class CuthillMcKee {
   /// The rows numbered so far, in order.
   const std::vector<std::int32_t>& sequence() const { return sequence_; }
 
-  /// Numbers the component of `root`, from an end of it: as long as its levels become more, it is numbered anew from a
-  /// row of least degree in the last level (George & Liu 1979).
+  /// Numbers the component of `root` from a pseudo-peripheral row: as long as the number of levels grows, it is
+  /// renumbered from a row of least degree in the last level (George & Liu 1979).
   void number_component(std::int32_t root) {
     const std::size_t begin = sequence_.size();
     int levels = number_from(root), before = 0;
@@ -170,7 +170,7 @@ class CuthillMcKee {
   }
 
  private:
-  /// Numbers what can be reached from `start`, and returns the number of levels; the last begins at `last_level_`.
+  /// Numbers the rows reachable from `start` and returns the number of levels; the last level begins at `last_level_`.
   int number_from(std::int32_t start) {
     std::size_t next = sequence_.size();
     number(start);
@@ -229,7 +229,7 @@ std::vector<std::int32_t> reverse_cuthill_mckee(std::span<const std::int64_t> ro
                                                 std::span<const std::int32_t> columns) {
   const auto rows = static_cast<std::int32_t>(row_offsets.size() - 1);
   CuthillMcKee search(row_offsets, columns);
-  // Where the pattern is not symmetric, a component need not be reached from its other end.
+  // In an unsymmetric pattern, one search need not reach the whole component.
   for (std::int32_t root = 0; root < rows; ++root)
     while (!search.numbered(root)) search.number_component(root);
   std::vector<std::int32_t> order(rows);
@@ -247,7 +247,7 @@ std::int32_t bandwidth(std::span<const std::int64_t> row_offsets, std::span<cons
 }
 
 FunctionSpace lattice_for_refinement(const Mesh& mesh) {
-  // The nodes of the children are the lattice of twice the order: its numbering is that of a function space.
+  // The children's nodes form the lattice of twice the order, numbered as a function space.
   return FunctionSpace(mesh, 2 * mesh.order, NodeFamily::equispaced);
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int curve_bits = 20;
 
-/// The bits of a number, d - 1 zeros between any two.
+/// Bits of a number with d - 1 zeros between neighbouring bits.
 std::uint64_t spread(std::uint64_t x, int d) {
   if (d == 2) {
     x = (x | x << 16) & 0x0000ffff0000ffffU;
@@ -32,14 +32,14 @@ std::uint64_t spread(std::uint64_t x, int d) {
   return (x | x << 2) & 0x1249249249249249U;
 }
 
-/// Position along the Hilbert curve of a point with `curve_bits` bits a coordinate (Skilling 2004): the coordinates are
-/// turned into the transposed index, whose bits are then interleaved.
+/// Position on the Hilbert curve of a point with `curve_bits` bits per coordinate (Skilling 2004): transforms the
+/// coordinates into the transposed index, then interleaves its bits.
 std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
   for (int bit = curve_bits - 1; bit > 0; --bit) {
     const std::uint32_t lower = (1U << bit) - 1;
     for (int i = 0; i < d; ++i) {
-      // Where the bit is set, the first coordinate is inverted below it, else exchanged with this one: without a
-      // branch, which no processor could foresee.
+      // If the bit is set, inverts the lower bits of the first coordinate, else exchanges them with this coordinate's:
+      // without a branch, which no processor could predict.
       const std::uint32_t inverted = lower & (0U - (x[i] >> bit & 1U));
       x[0] ^= inverted;
       const std::uint32_t exchanged = (x[0] ^ x[i]) & lower & ~inverted;
@@ -48,7 +48,7 @@ std::uint64_t hilbert_index(std::array<std::uint32_t, 3> x, int d) {
     }
   }
   for (int i = 1; i < d; ++i) x[i] ^= x[i - 1];
-  // Each bit is the parity of those above it in the last coordinate.
+  // Each bit is the parity of the higher bits of the last coordinate.
   std::uint32_t mask = x[d - 1];
   for (int shift = 1; shift < curve_bits; shift *= 2) mask ^= mask >> shift;
   mask >>= 1;

@@ -7,8 +7,8 @@
 
 namespace femcg::mesh {
 
-/// The cells in their order along the Hilbert curve through their centres (the means of their vertices): entry i is the
-/// i-th of them. Cells of one place on the curve (1 / 2^20 of the mesh's extent) keep their order.
+/// Cells in their order along the Hilbert curve through their centres (the means of their vertices): entry i is the
+/// i-th cell. Cells at the same position on the curve (resolution: 2^-20 of the mesh's extent) keep their order.
 std::vector<std::int32_t> cells_along_curve(const Mesh& mesh);
 
 }  // namespace femcg::mesh

@@ -6,7 +6,7 @@
 
 namespace femcg::mesh {
 
-/// The lattice nodes on a facet: its vertices first, one after the other around it, then the others.
+/// Lattice nodes on a facet: its vertices first, in order around it, then the others.
 std::vector<int> nodes_around_facet(const Lattice& lattice, int facet);
 
 }  // namespace femcg::mesh

@@ -65,8 +65,8 @@ Eigen::VectorXd line_nodes(int degree, NodeFamily family) {
   return Eigen::VectorXd::LinSpaced(degree + 1, 0.0, 1.0);
 }
 
-/// Barycentric coordinates of node alpha of a simplex lattice, from those of its facets (Isaac 2020, eq. 2.2): the
-/// weighted mean over i of the node without alpha_i, with weight the line node of degree n at n - alpha_i.
+/// Barycentric coordinates of node alpha of a simplex lattice by recursion over its facets (Isaac 2020, eq. 2.2): the
+/// weighted mean over i of the facet node without alpha_i; its weight is the line node n - alpha_i of degree n.
 std::vector<double> recursive_node(const std::vector<int>& alpha, NodeFamily family) {
   int n = 0;
   for (const int a : alpha) n += a;

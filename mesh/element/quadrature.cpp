@@ -34,7 +34,7 @@ Quadrature gauss_jacobi(int n, int a, int b) {
   return rule;
 }
 
-/// Gauss points on the cube that collapses to the simplex, exact to degree 2n - 1 (Stroud 1971).
+/// Gauss points on the cube collapsed to the simplex, exact to degree 2n - 1 (Stroud 1971).
 Quadrature collapsed_gauss(int dimension, int n) {
   const Quadrature x = gauss_jacobi(n, 0, 0), y = gauss_jacobi(n, 1, 0), z = gauss_jacobi(dimension == 3 ? n : 1, 2, 0);
   Quadrature rule;
@@ -53,7 +53,7 @@ Quadrature collapsed_gauss(int dimension, int n) {
   return rule;
 }
 
-/// All points with the barycentric coordinates of an orbit's representative, each once.
+/// Orbit of a point: all distinct permutations of its barycentric coordinates.
 struct Orbit {
   double weight;               ///< as a fraction of the measure of the simplex
   std::vector<double> lambda;  ///< d + 1 barycentric coordinates
@@ -76,7 +76,7 @@ Quadrature expand(int dimension, std::vector<Orbit> orbits) {
   return rule;
 }
 
-/// Orbits of a vertex-symmetric point: (a, a, ..., 1 - d a), (a, a, 1/2 - a, 1/2 - a) and (a, .., a, b, rest).
+/// Orbits of (1, .., 1) / (d + 1), of (a, .., a, 1 - d a), of (a, a, 1/2 - a, 1/2 - a) and of (a, .., a, b, rest).
 Orbit at_centre(int d, double weight) { return {weight, std::vector(d + 1, 1.0 / (d + 1))}; }
 Orbit towards_vertex(int d, double weight, double a) {
   std::vector lambda(d + 1, a);
@@ -93,8 +93,8 @@ Orbit general(int d, double weight, double a, double b) {
 
 /// Symmetric rules with positive weights and inner points, exact to degree 2(n - 1): the orbits of Strang & Fix 1973,
 /// Dunavant 1985 (triangle), Walkington 2000, Keast 1986, Witherden & Vincent 2015 (tetrahedron), their numbers
-/// recomputed to rounding from the moment equations. The last ones leave one number free: of several solutions,
-/// the one that keeps farthest from zero weights and from the faces.
+/// recomputed to rounding from the moment equations. The last rules leave one number free: it is chosen to keep
+/// farthest from zero weights and from the faces.
 Quadrature triangle_rule(int n) {
   switch (n) {
     case 1:
@@ -156,7 +156,7 @@ Eigen::VectorXd gauss_lobatto_points(int n) {
   Eigen::VectorXd points(n);
   points[0] = 0;
   points[n - 1] = 1;
-  // The inner ones are the zeros of P'_(n-1), the Gauss-Jacobi points of weight x (1 - x).
+  // The inner points are the zeros of P'_(n-1): the Gauss-Jacobi points of weight x (1 - x).
   if (n > 2) points.segment(1, n - 2) = gauss_jacobi(n - 2, 1, 1).points.row(0).transpose();
   return points;
 }

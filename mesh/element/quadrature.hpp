@@ -16,16 +16,16 @@ struct Quadrature {
 /// Gauss-Legendre points and weights on [0, 1], exact to degree 2n - 1.
 Quadrature gauss_line(int n);
 
-/// The program's rule `n`: n^d Gauss points on tensor cells, on simplices a rule exact to degree 2(n - 1) with positive
-/// weights and inner points (Xiao & Gimbutas 2010 style, or collapsed Gauss where none is tabulated). Throws
-/// std::invalid_argument for n < 1 or n > 16.
+/// Rule `n`: n^d Gauss points on tensor cells; on simplices a rule exact to degree 2(n - 1) with positive weights and
+/// inner points (symmetric where tabulated, otherwise collapsed Gauss). Throws std::invalid_argument for n < 1 or n >
+/// 16.
 Quadrature cell_quadrature(CellShape shape, int n);
 
-/// The same rule on facet `facet` of the cell, its points given in the cell's reference coordinates and its weights for
-/// the facet's own reference domain ([0,1], [0,1]^2, unit triangle).
+/// The same rule on one facet of the cell: points in the cell's reference coordinates, weights for the facet's own
+/// reference domain ([0,1], [0,1]^2, unit triangle).
 Quadrature facet_quadrature(CellShape shape, int facet, int n);
 
-/// d x (d-1) matrix of the map from the facet's reference domain to the cell's: x = origin + map * s.
+/// Matrix of the map from the facet's reference domain to the cell's, d x (d-1): x = origin + map * s.
 Eigen::MatrixXd facet_tangents(CellShape shape, int facet);
 
 }  // namespace femcg::mesh

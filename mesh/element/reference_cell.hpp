@@ -13,10 +13,9 @@ struct SubEntity {
   std::vector<int> vertices;  ///< local vertex numbers; of a quadrilateral face in lexicographic order
 };
 
-/// The integer lattice that Lagrange nodes and dofs of one degree are numbered by: multi-indices (i, j, k), i fastest,
-/// of 0..p each on tensor cells and with i + j + k <= p on simplices. Vertices are numbered likewise, so local vertex v
-/// of a tensor cell is at (v & 1, v >> 1 & 1, v >> 2), and of a simplex at the origin (0) and the unit points (1, 2,
-/// 3).
+/// Integer lattice that numbers the Lagrange nodes and dofs of one degree: multi-indices (i, j, k), i fastest, of 0..p
+/// each on tensor cells and with i + j + k <= p on simplices. Vertices are numbered likewise: local vertex v of a
+/// tensor cell is at (v & 1, v >> 1 & 1, v >> 2), of a simplex at the origin (0) and the unit points (1, 2, 3).
 class Lattice {
  public:
   Lattice(CellShape shape, int degree);
@@ -36,16 +35,15 @@ class Lattice {
   std::vector<int> vertex_nodes_;
 };
 
-/// Topology of a reference cell: its edges, faces (3D), each with their vertices.
+/// Edges and faces (3D) of a reference cell, each with its vertices.
 const std::vector<SubEntity>& edges(CellShape shape);
 const std::vector<SubEntity>& faces(CellShape shape);  ///< 2D: the cell itself
-/// Facets: edges in 2D, faces in 3D. Of tensor cells left, right (x = 0, 1), bottom, top (y), back, front (z).
-/// Of simplices facet f lies opposite vertex d - f, so the first facets are those on the coordinate planes with the
-/// last coordinate 0 first.
+/// Facets: edges in 2D, faces in 3D. Tensor cells: left, right (x = 0, 1), bottom, top (y), back, front (z). Simplices:
+/// facet f lies opposite vertex d - f, so the first facets lie on the coordinate planes, last coordinate = 0 first.
 const std::vector<SubEntity>& facets(CellShape shape);
 int vertex_count(CellShape shape);
 
-/// Where the Lagrange nodes lie: equally spaced (geometry, output), or at Gauss-Lobatto points on edges and their
+/// Positions of the Lagrange nodes: equally spaced (geometry, output), or Gauss-Lobatto points on edges and their
 /// recursive interpolation inside simplices (Isaac 2020), which keeps the basis well conditioned (dofs).
 enum class NodeFamily { equispaced, gauss_lobatto };
 

@@ -48,11 +48,11 @@ void check_shape(const GmshOptions& options, const Mesh& mesh) {
       options.tensor_cells ? "tensor" : "simplex", name(mesh.shape), options.tensor_cells ? "simplex" : "tensor"));
 }
 
-/// How lengths of the file become those of the mesh.
+/// Conversion of the file's lengths to those of the mesh.
 struct Lengths {
-  std::optional<double> stated;  ///< metres of the unit that the file states, where that can be known
-  double taken = 1;              ///< metres of the unit that its coordinates are taken to be in
-  double factor = 1;             ///< of the coordinates that Gmsh has: a STEP file's in metres, an IGES file's in mm
+  std::optional<double> stated;  ///< metres per unit as the file states it, if known
+  double taken = 1;              ///< metres per unit of its coordinates, as assumed
+  double factor = 1;             ///< for the coordinates in Gmsh: metres from a STEP file, mm from an IGES file
 };
 
 Lengths lengths_of(const GmshOptions& options) {
@@ -75,7 +75,7 @@ Lengths lengths_of(const GmshOptions& options) {
   return lengths;
 }
 
-/// "0.06 x 0.06 x 0.036"
+/// Extents of a mesh: "0.06 x 0.06 x 0.036".
 std::string measures(const Mesh& mesh) {
   const Extent extent = extent_of(mesh);
   std::string text;
@@ -84,7 +84,7 @@ std::string measures(const Mesh& mesh) {
   return text;
 }
 
-/// What was assumed, unless the user said it.
+/// Warns which unit was assumed, unless the user gave it.
 void warning_lengths(const GmshOptions& options, const Lengths& lengths, Mesh& mesh) {
   const bool given = options.unit != "auto", stated = states_its_unit(options.file) || lengths.stated;
   if (given && lengths.factor == 1 && !stated) return;
@@ -100,7 +100,7 @@ void warning_lengths(const GmshOptions& options, const Lengths& lengths, Mesh& m
   mesh.warnings.push_back(fmt::format("lengths were {}: the mesh measures {}", how, measures(mesh)));
 }
 
-/// What was asked of a mesh file that only a geometry can give.
+/// Warns about options that apply to geometries only.
 void warning_ignored_options(const GmshOptions& options, Mesh& mesh) {
   if (options.size) mesh.warnings.push_back("a cell size has no effect on a file that is meshed");
   if (options.order != 1 && options.order != mesh.order)
@@ -129,7 +129,7 @@ std::vector<std::int32_t> tangled_cells(const Mesh& mesh) {
   return tangled;
 }
 
-/// Moves the nodes of a cell to where they would be if its sides were straight.
+/// Moves the nodes of a cell to the positions they have for straight sides.
 void straighten(Mesh& mesh, std::int32_t cell, const Eigen::MatrixXd& vertex_values, const std::vector<int>& vertices) {
   const int d = mesh.dimension();
   const auto nodes = mesh.nodes(cell);
@@ -141,8 +141,8 @@ void straighten(Mesh& mesh, std::int32_t cell, const Eigen::MatrixXd& vertex_val
     for (int i = 0; i < d; ++i) mesh.coordinates[std::size_t(nodes[a]) * d + i] = straight(a, i);
 }
 
-/// Gmsh curves cells by moving nodes onto the geometry; where that turns a cell inside out, the cell is made straight
-/// again. Its neighbours follow, so a few passes may be needed.
+/// Straightens cells that Gmsh turned inside out by moving nodes onto the geometry. Moving nodes may tangle their
+/// neighbours, so several sweeps may be needed.
 void straighten_tangled_cells(Mesh& mesh) {
   if (mesh.order == 1) return;
   const Eigen::MatrixXd nodes = LagrangeBasis(mesh.shape, mesh.order, NodeFamily::equispaced).nodes();
@@ -174,7 +174,7 @@ void validate_geometry_mesh(Mesh& mesh) {
   }
 }
 
-/// The volume of all cells, or their area.
+/// Volume or area of all cells.
 double measure_of(const Mesh& mesh) {
   const Quadrature rule = cell_quadrature(mesh.shape, mesh.dimension() * mesh.order / 2 + 1);
   const GeometryTables tables(mesh, rule.points);
@@ -187,7 +187,7 @@ double measure_of(const Mesh& mesh) {
   return sum;
 }
 
-/// Flat cells leave out a part of what is curved. `of_geometry`: 0 where it is not known.
+/// Warns if straight cells miss a noticeable part of a curved geometry. `of_geometry`: its volume or area; 0: unknown.
 void note_measure(double of_geometry, Mesh& mesh) {
   if (of_geometry == 0) return;
   constexpr double least = 0.01;
@@ -200,8 +200,8 @@ void note_measure(double of_geometry, Mesh& mesh) {
       of_geometry, mesh.dimension() == 3 ? "faces" : "edges", mesh.order == 1 ? ", or mesh.order: 2" : ""));
 }
 
-/// The sizes at groups that are rules. Conditions and points are those of a mesh, so that one is made first: of the
-/// facets alone, unless a size is that of a region.
+/// Cell sizes at groups that are defined by rules. Their conditions and points refer to a mesh, so a preliminary mesh
+/// is made: of the facets alone, unless a size applies to a region.
 std::vector<EntitySize> sizes_of_rules(const GmshOptions& options, double factor) {
   int needed = 0;
   for (const auto& [name, size] : options.sizes)
@@ -221,19 +221,19 @@ std::vector<EntitySize> sizes_of_rules(const GmshOptions& options, double factor
   return sizes;
 }
 
-/// Before Gmsh sees it. Of formats other than .msh little is known then.
+/// Checks a .msh file before Gmsh reads it; files of other formats are not checked.
 MshContents check_mesh_file(const std::filesystem::path& file) {
   return ending_of(file) == ".msh" ? check_msh_file(file) : MshContents();
 }
 
-/// Of a file that is meshed.
+/// Raw mesh of a file that is already meshed.
 RawMesh raw_mesh_of(const GmshOptions& options, double factor, std::size_t partitions) {
   return is_deck(options.file) ? read_deck(options.file, factor)
                                : gmsh_raw_mesh(options, {factor, {}, false}, partitions);
 }
 
-/// What a mesh is made from: how many nodes a file declares, since Gmsh keeps quiet about those of format 2 that no
-/// element uses.
+/// Converts a raw mesh. `declared_nodes`: number of nodes that the file declares, since Gmsh silently drops nodes of
+/// format 2 that no element uses.
 using Convert = std::function<Mesh(const RawMesh& raw, std::size_t declared_nodes)>;
 
 Mesh read_as(const GmshOptions& options, const Convert& convert) {

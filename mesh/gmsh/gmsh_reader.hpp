@@ -6,19 +6,19 @@
 namespace femcg::mesh {
 
 /// Reads a mesh, or meshes a geometry, with the Gmsh SDK, and validates it. The cells of highest dimension form the
-/// mesh; physical groups of that dimension become regions, those of one less boundaries, without the facets that lie
-/// between two cells. Rules in `groups` add boundaries, and name the regions of the entities that they match instead of
-/// the file.
+/// mesh. Physical groups of that dimension become regions, those of one dimension less become boundaries, without
+/// facets between two cells. Rules in `groups` add boundaries, and name the regions of matching entities instead of the
+/// file.
 ///
-/// Coordinates come out in metres, times options.scale. STEP, IGES and universal files state their unit, others are
-/// taken to be in metres, which a warning says, unless options.unit names another. Solids that touch are joined. Throws
-/// std::runtime_error with one sentence naming the file, what is wrong and what would be right.
+/// Coordinates are in metres, times options.scale. STEP, IGES and universal files state their unit; others are assumed
+/// to be in metres, with a warning, unless options.unit names another. Touching solids are joined. Throws
+/// std::runtime_error with one sentence naming the file, the fault and the remedy.
 ///
-/// Gmsh works in a process of its own, with the memory that is free and no more, and without means to run programs or to
-/// write files: a .geo file is a program, but ends that process at worst.
+/// Gmsh runs in a process of its own, limited to the free memory, which cannot start programs or write files: a .geo
+/// file is a program, but can end no more than that process.
 Mesh read_gmsh(const GmshOptions& options);
 
-/// The same by entities. Rules in `options.groups` that match nothing are remarked on instead.
+/// The same by entities. Rules in `options.groups` that match nothing give a warning instead of an error.
 EntityMesh read_gmsh_entities(const GmshOptions& options);
 
 }  // namespace femcg::mesh

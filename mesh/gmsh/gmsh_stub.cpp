@@ -4,7 +4,7 @@
 
 #include "mesh/gmsh/gmsh_reader.hpp"
 
-// Stands in for gmsh_reader.cpp in a build without the Gmsh SDK.
+// Stub of gmsh_reader.cpp for a build without the Gmsh SDK.
 
 namespace femcg::mesh {
 

@@ -15,7 +15,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// The cells of which an earlier one has the same vertices: format 2 repeats cells that are in several groups.
+/// 1 for each cell that repeats an earlier one's vertices: format 2 repeats cells that are in several groups.
 std::vector<char> repeated_cells(const Mesh& mesh) {
   const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
   const auto sorted_vertices = [&](std::int32_t cell) {
@@ -54,7 +54,7 @@ void drop_repeated_cells(Mesh& mesh) {
   mesh.warnings.push_back(fmt::format("left out {} repeating another one", counted(count, "cell")));
 }
 
-/// Nodes and cells without regions; answers with the mesh's number of each of the raw nodes.
+/// Copies nodes and cells, without regions; returns the mesh's number of each raw node.
 std::vector<std::int32_t> begin_mesh(const RawMesh& raw, std::size_t declared_nodes, Mesh& mesh) {
   mesh.warnings = raw.warnings;
   check_cells(raw);

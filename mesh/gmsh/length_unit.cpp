@@ -24,7 +24,7 @@ std::string without_blanks(std::string_view text) {
   return plain;
 }
 
-/// The definitions of all units of length, by their references: "#17" and what stands behind "#17 =".
+/// Definitions of all units of length, by reference: "#17" and the text after "#17 =".
 std::map<std::string, std::string, std::less<>> length_units_of(std::string_view step) {
   std::map<std::string, std::string, std::less<>> units;
   constexpr std::string_view mark = "LENGTH_UNIT";
@@ -37,7 +37,7 @@ std::map<std::string, std::string, std::less<>> length_units_of(std::string_view
   return units;
 }
 
-/// What stands behind "#17 =", up to its semicolon, without blanks; empty where there is no such entity.
+/// Text after "#17 =", up to its semicolon, without blanks; empty if there is no such entity.
 std::string definition(std::string_view step, std::string_view reference) {
   for (std::size_t at = step.find(reference); at != std::string_view::npos; at = step.find(reference, at + 1)) {
     std::size_t next = at + reference.size();
@@ -48,7 +48,7 @@ std::string definition(std::string_view step, std::string_view reference) {
   return {};
 }
 
-/// The first "#17" of a text from a place on; empty where there is none.
+/// First "#17" of a text from a position on; empty if there is none.
 std::string_view reference_in(std::string_view text, std::size_t from) {
   const std::size_t begin = text.find('#', from);
   if (begin == std::string_view::npos) return {};
@@ -75,7 +75,7 @@ std::optional<double> si_metres(std::string_view unit) {
   return std::nullopt;
 }
 
-/// Of CONVERSION_BASED_UNIT('INCH',#17), where #17 is LENGTH_MEASURE_WITH_UNIT(LENGTH_MEASURE(25.4),#18).
+/// Metres of CONVERSION_BASED_UNIT('INCH',#17), where #17 is LENGTH_MEASURE_WITH_UNIT(LENGTH_MEASURE(25.4),#18).
 std::optional<double> converted_metres(std::string_view step, std::string_view unit) {
   const std::size_t at = unit.find("CONVERSION_BASED_UNIT(");
   if (at == std::string_view::npos) return std::nullopt;
@@ -94,7 +94,7 @@ std::optional<double> converted_metres(std::string_view step, std::string_view u
 std::optional<double> stated_metres(std::string_view step) {
   const std::map<std::string, std::string, std::less<>> units = length_units_of(step);
   constexpr std::string_view context = "GLOBAL_UNIT_ASSIGNED_CONTEXT";
-  constexpr int most_contexts = 16;  // an assembly has one for each part
+  constexpr int most_contexts = 16;  // an assembly has one per part
   std::optional<double> stated;
   std::size_t at = step.find(context);
   for (int n = 0; n < most_contexts && at != std::string_view::npos; ++n, at = step.find(context, at + 1)) {
@@ -114,7 +114,7 @@ std::optional<double> stated_metres(std::string_view step) {
 }
 
 std::optional<double> iges_metres(std::string_view iges) {
-  // Lines have 80 columns; the 73rd names the section.
+  // Lines have 80 columns; column 73 names the section.
   std::string global;
   for (std::size_t begin = 0; begin < iges.size();) {
     const std::size_t end = std::min(iges.find('\n', begin), iges.size());
@@ -122,7 +122,7 @@ std::optional<double> iges_metres(std::string_view iges) {
     if (line.size() > 72 && line[72] == 'G') global += line.substr(0, 72);
     begin = end + 1;
   }
-  // Parameters end in a comma or what the first says (1H;), texts have their length before them (4HINCH).
+  // Parameters end in the delimiters that the first two define (1H,,1H;), texts have their length in front (4HINCH).
   std::vector<std::string> parameters;
   char delimiter = ',', last = ';';
   for (std::size_t at = 0; at < global.size() && parameters.size() < 15;) {

@@ -8,11 +8,11 @@
 
 namespace femcg::mesh {
 
-/// Quality of a tetrahedron that is flat or inside out.
+/// Quality of a flat or inverted tetrahedron.
 inline constexpr double inverted = -2;
 
-/// Quality of the corner between three tangents: minus the largest |cosine| of the three dihedral angles there, which
-/// lie between the planes that two of the tangents span.
+/// Quality of the corner between three tangents: minus the largest |cosine| of the three dihedral angles between the
+/// planes that two of the tangents span.
 inline double corner_quality(const Vector3& a, const Vector3& b, const Vector3& c) {
   const std::array<Vector3, 3> normals{cross(c, b), cross(a, c), cross(b, a)};
   if (!(dot(a, normals[0]) < 0)) return inverted;
@@ -24,9 +24,9 @@ inline double corner_quality(const Vector3& a, const Vector3& b, const Vector3& 
   return -largest;
 }
 
-/// Quality of a tetrahedron with straight edges: that of its six dihedral angles. -1/3 is the best, and all angles lie
-/// between t and 180 degrees less t where the quality is -cos(t), so that greater is better for the smallest angle and
-/// for the largest (the sine of Freitag & Ollivier-Gooch 1997).
+/// Quality of a tetrahedron with straight edges, from its six dihedral angles: -max |cosine|, at best -1/3. A quality
+/// of -cos(t) means that all angles lie between t and 180 degrees - t, so that it measures both the smallest and the
+/// largest angle (the sine of Freitag & Ollivier-Gooch 1997).
 inline double tetrahedron_quality(const std::array<Vector3, 4>& x) {
   const Vector3 a = x[1] - x[0], b = x[2] - x[0], c = x[3] - x[0];
   std::array<Vector3, 4> normals{cross(c, b), cross(a, c), cross(b, a), {}};

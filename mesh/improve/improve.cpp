@@ -15,7 +15,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// Numbers of the cells of less quality, the worst first.
+/// Cells below this quality, worst first.
 std::vector<std::int32_t> cells_below(const TetrahedralMesh& mesh, double quality) {
   std::vector<std::pair<double, std::int32_t>> found;
   for (std::int32_t cell = 0; cell < mesh.cells.end(); ++cell)
@@ -27,8 +27,8 @@ std::vector<std::int32_t> cells_below(const TetrahedralMesh& mesh, double qualit
   return cells;
 }
 
-/// Quality of a cell that is good enough: with angles of 15 to 165 degrees, or half of what the cells have by the
-/// median, which in a thin plate is less.
+/// Quality above which a cell is left alone: angles of 15 to 165 degrees, or half the median quality, which is less in
+/// a thin plate.
 double sufficient_quality(const TetrahedralMesh& mesh) {
   std::vector<double> qualities;
   for (std::int32_t cell = 0; cell < mesh.cells.end(); ++cell)
@@ -39,7 +39,7 @@ double sufficient_quality(const TetrahedralMesh& mesh) {
   return -std::cos(std::min(15 * std::numbers::pi / 180, std::acos(std::min(1.0, -*median)) / 2));
 }
 
-/// Splits the longest edge of a cell where that helps, or else the next.
+/// Splits the longest edge of a cell for which splitting helps.
 bool split_longest_edge(TetrahedralMesh& mesh, const std::array<std::int32_t, 4>& vertices) {
   std::vector<std::tuple<double, std::int32_t, std::int32_t>> edges;
   for (const std::int32_t v : vertices)
@@ -50,7 +50,7 @@ bool split_longest_edge(TetrahedralMesh& mesh, const std::array<std::int32_t, 4>
                              [&](const auto& edge) { return split_edge(mesh, std::get<1>(edge), std::get<2>(edge)); });
 }
 
-/// Swaps, moves the vertices of a cell, or else splits an edge, which is tried so many times.
+/// Improves a cell by swaps, by moving its vertices, or by splitting an edge, of which at most `splits` are tried.
 bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell, double sufficient, std::int32_t& splits) {
   const std::array<std::int32_t, 4> vertices = mesh.cells.vertices(cell);
   if (remove_edge_of(mesh, cell)) return true;
@@ -66,7 +66,7 @@ bool improve_cell(TetrahedralMesh& mesh, std::int32_t cell, double sufficient, s
 
 bool improve(TetrahedralMesh& mesh) {
   const double sufficient = sufficient_quality(mesh);
-  // So many take less than a quarter of the time that Gmsh took for all cells.
+  // Bounds the time to less than a quarter of Gmsh's for meshing all cells.
   std::int32_t tries = 1000 + mesh.cells.end() / 5, splits = tries / 10;
   constexpr int passes = 10;
   bool changed = false;

@@ -4,11 +4,11 @@
 
 namespace femcg::mesh {
 
-/// Opens the dihedral angles of cells that have one below 15 or above 165 degrees, and are flat beside most others, by
-/// swaps of edges and facets, by moving vertices, and by splitting edges where that does not do (Freitag &
-/// Ollivier-Gooch 1997; Klingner & Shewchuk 2007). Volumes, surfaces and curves of the geometry stay: vertices move on
-/// their surface, where its edges are swapped and split too. No step makes the worst angle of the cells that it
-/// replaces worse, and the same mesh gives the same one again. Returns whether anything changed.
+/// Improves cells with a dihedral angle below 15 or above 165 degrees that are flat compared with most others: by swaps
+/// of edges and facets, by moving vertices, and otherwise by splitting edges (Freitag & Ollivier-Gooch 1997; Klingner &
+/// Shewchuk 2007). Preserves volumes, surfaces and curves of the geometry: vertices move on their surface, and edges on
+/// it are swapped and split too. No step lowers the worst quality of the cells that it replaces; the result is
+/// deterministic. Returns true if anything changed.
 bool improve(TetrahedralMesh& mesh);
 
 }  // namespace femcg::mesh

@@ -10,7 +10,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// Replaces each simplex with the edge (a, b) by two, with `middle` in the place of either end.
+/// Replaces each simplex with the edge (a, b) by two, in which `middle` replaces either end.
 template <std::size_t K>
 void split_simplices(Simplices<K>& simplices, std::int32_t a, std::int32_t b, std::int32_t middle) {
   for (const std::int32_t whole : simplices.around({a, b})) {
@@ -23,7 +23,7 @@ void split_simplices(Simplices<K>& simplices, std::int32_t a, std::int32_t b, st
   }
 }
 
-/// True if the surface of a facet hardly bends at a vertex: a chord is near the surface there.
+/// True if a surface hardly bends at a vertex of a facet, so that a chord is close to the surface.
 bool is_nearly_flat(const TetrahedralMesh& mesh, std::int32_t facet, std::int32_t vertex) {
   const Vector3 normal = mesh.normal(mesh.facets.vertices(facet));
   return std::ranges::all_of(mesh.facets.at(vertex), [&](std::int32_t other) {
@@ -32,7 +32,7 @@ bool is_nearly_flat(const TetrahedralMesh& mesh, std::int32_t facet, std::int32_
   });
 }
 
-/// Swaps edges of the cells at a vertex, the worst cells first, and moves the vertex.
+/// Swaps edges of the cells at a vertex, worst cells first, and moves the vertex.
 void settle(TetrahedralMesh& mesh, std::int32_t vertex) {
   constexpr int passes = 4;
   for (int pass = 0; pass < passes; ++pass) {
@@ -48,9 +48,9 @@ void settle(TetrahedralMesh& mesh, std::int32_t vertex) {
   }
 }
 
-/// True if the least quality of the cells since then is well above that of the cells in their place before.
+/// True if the least quality of the cells added since `before` is well above that of the cells they replace.
 bool gained(const TetrahedralMesh& mesh, const Simplices<4>::State& before) {
-  constexpr double least_gain = 1e-3;  // from 5 to 5.6 degrees, from 14 to 14.2
+  constexpr double least_gain = 1e-3;  // 5 to 5.6 degrees, 14 to 14.2
   double old = 1;
   for (const std::int32_t cell : mesh.cells.removed_since(before))
     old = std::min(old, mesh.quality(mesh.cells.vertices(cell)));

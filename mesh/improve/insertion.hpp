@@ -6,9 +6,9 @@
 
 namespace femcg::mesh {
 
-/// Puts a vertex into the middle of an edge, of a volume or a surface, and swaps and smooths the cells at it. Edges on
-/// curves and bent ones stay. Nothing changes unless the least quality of all cells that go rises well. Returns whether
-/// it did.
+/// Splits an edge of a volume or a surface at its midpoint, then swaps and smooths the cells around the new vertex.
+/// Does not split edges on curves or curved edges. Undoes everything unless the least quality of the replaced cells
+/// rises clearly. Returns true if the edge was split.
 bool split_edge(TetrahedralMesh& mesh, std::int32_t a, std::int32_t b);
 
 }  // namespace femcg::mesh

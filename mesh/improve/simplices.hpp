@@ -10,8 +10,7 @@
 
 namespace femcg::mesh {
 
-/// Simplices of K vertices, each on an entity of the geometry, that come and go. A number is not used again, unless
-/// what was done is undone.
+/// Dynamic set of simplices of K vertices, each on an entity of the geometry. Numbers are reused only after undo().
 template <std::size_t K>
 class Simplices {
  public:
@@ -32,16 +31,16 @@ class Simplices {
     present_[number] = 0;
     removed_.push_back(number);
   }
-  /// One vertex more, which no simplex has yet.
+  /// Adds a vertex without simplices.
   void add_vertex() { at_.emplace_back(); }
 
-  /// A moment that changes can be undone to.
+  /// State that undo() can return to.
   struct State {
     std::int32_t end;
     std::size_t removed, vertices;
   };
   State state() const { return {end(), removed_.size(), at_.size()}; }
-  /// Numbers of the simplices that were there at a moment, and have been removed since.
+  /// Numbers of the simplices that existed at a state and have been removed since.
   std::vector<std::int32_t> removed_since(const State& state) const {
     std::vector<std::int32_t> found;
     std::copy_if(removed_.begin() + state.removed, removed_.end(), std::back_inserter(found),
@@ -65,7 +64,7 @@ class Simplices {
   /// One more than the largest number.
   std::int32_t end() const { return static_cast<std::int32_t>(vertices_.size()); }
   bool contains(std::int32_t number) const { return present_[number] != 0; }
-  /// The vertices, of removed simplices too.
+  /// Vertices, also of removed simplices.
   const Vertices& vertices(std::int32_t number) const { return vertices_[number]; }
   int entity(std::int32_t number) const { return entities_[number]; }
   /// Numbers of the simplices with this vertex, ascending.
@@ -83,7 +82,7 @@ class Simplices {
   std::vector<Vertices> vertices_;
   std::vector<int> entities_;
   std::vector<char> present_;
-  std::vector<std::int32_t> removed_;  ///< numbers, as they went
+  std::vector<std::int32_t> removed_;  ///< in order of removal
   std::vector<std::vector<std::int32_t>> at_;
 };
 

@@ -9,7 +9,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// A vertex, with the cells and surface facets at it, which follow where it goes.
+/// A vertex with the cells and surface facets around it.
 class Star {
  public:
   Star(TetrahedralMesh& mesh, std::int32_t vertex) : mesh_(&mesh), vertex_(vertex), cells_(mesh.cells.at(vertex)) {
@@ -17,8 +17,8 @@ class Star {
       normals_.push_back(mesh.normal(mesh.facets.vertices(facet)));
   }
 
-  /// The least quality of the cells, or something below `enough` where it is less. The worst cell comes first next
-  /// time.
+  /// Least quality of the cells, or any lower bound of it that is not above `enough`. Moves the worst cell to the front
+  /// for the next call.
   double quality(double enough) {
     double least = 1;
     for (auto cell = cells_.begin(); cell != cells_.end(); ++cell) {
@@ -39,7 +39,7 @@ class Star {
     });
   }
 
-  /// True if the surface is where it was, as far as facets tell.
+  /// True if the facets' normals show that the surface has not changed.
   bool keeps_surface() const {
     const std::vector<std::int32_t>& facets = mesh_->facets.at(vertex_);
     for (std::size_t f = 0; f < facets.size(); ++f)
@@ -56,7 +56,7 @@ class Star {
     return least;
   }
 
-  /// Directions to try: of a cube's faces, edges and corners, or eight in the plane of the surface.
+  /// Directions to try: to a cube's faces, edges and corners, or eight in the plane of the surface.
   std::vector<Vector3> directions() const {
     std::vector<Vector3> all;
     if (normals_.empty()) {
@@ -83,7 +83,7 @@ class Star {
   TetrahedralMesh* mesh_;
   std::int32_t vertex_;
   std::vector<std::int32_t> cells_;
-  std::vector<Vector3> normals_;  ///< of the facets, before
+  std::vector<Vector3> normals_;  ///< of the facets before the move
 };
 
 }  // namespace

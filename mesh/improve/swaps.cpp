@@ -13,18 +13,18 @@ namespace {
 using Cell = std::array<std::int32_t, 4>;
 using Facet = std::array<std::int32_t, 3>;
 
-// A rise that is more than rounding.
+// A gain above rounding.
 constexpr double least_gain = 1e-6;
 constexpr std::size_t most_cells_around = 12;
 
-/// Cells of one volume around an edge, one after the other: the ring of vertices opposite the edge, counterclockwise
-/// as seen from its end. It is closed inside a volume, and goes from surface to surface otherwise.
+/// Cells of one volume around an edge, in order: the ring of vertices opposite the edge, counterclockwise as seen from
+/// the edge's end. Closed inside a volume, otherwise from surface to surface.
 struct Fan {
   std::vector<std::int32_t> ring;
   int volume = 0;
 };
 
-/// The edge of a cell opposite another one, (a, b), so that a, b and it are positively oriented.
+/// Edge of a cell opposite (a, b), directed so that a, b and its ends are positively oriented.
 std::pair<std::int32_t, std::int32_t> opposite_edge(const Cell& cell, std::int32_t a, std::int32_t b) {
   Cell order{a, b, -1, -1};
   int rest = 2;
@@ -42,8 +42,7 @@ std::int32_t apex(const Facet& facet, std::int32_t a, std::int32_t b) {
   return *std::ranges::find_if(facet, [&](std::int32_t v) { return v != a && v != b; });
 }
 
-/// The fans around an edge, from one of the `ends` to the other; all cells around it are in them, or nothing is
-/// returned.
+/// Fans around an edge, from one of the `ends` to the other, which cover all its cells; empty if there is no such set.
 std::optional<std::vector<Fan>> fans_around(const TetrahedralMesh& mesh, std::int32_t a, std::int32_t b,
                                             const std::vector<std::int32_t>& cells,
                                             const std::vector<std::int32_t>& ends) {
@@ -80,7 +79,7 @@ std::optional<std::vector<Fan>> fans_around(const TetrahedralMesh& mesh, std::in
   return fans;
 }
 
-/// The triangles of a ring that span the best cells with the ends of an edge (Klincsek 1980).
+/// Triangulation of a ring that gives the best cells with the ends of an edge (Klincsek 1980).
 class BestTriangulation {
  public:
   BestTriangulation(const TetrahedralMesh& mesh, std::int32_t a, std::int32_t b, const std::vector<std::int32_t>& ring)
@@ -100,7 +99,7 @@ class BestTriangulation {
       }
   }
 
-  /// 1 where there is no triangle.
+  /// Least quality of the cells; 1 without triangles.
   double quality() const { return best_[n_ - 1].quality; }
   std::vector<Facet> triangles() const {
     std::vector<Facet> all;
@@ -124,11 +123,11 @@ class BestTriangulation {
 
   const std::vector<std::int32_t>* ring_;
   std::size_t n_;
-  std::vector<Choice> best_;  ///< of the polygon from vertex i to j of the ring, [i][j]
+  std::vector<Choice> best_;  ///< for the polygon from vertex i to j of the ring, [i][j]
 };
 
-/// The two facets with the other diagonal of the quadrilateral that two facets with the edge (a, b) form, oriented
-/// alike.
+/// Two facets with the other diagonal of the quadrilateral formed by the facets at the edge (a, b), with the same
+/// orientation.
 std::array<Facet, 2> with_other_diagonal(const Facet& first, const Facet& second, std::int32_t a, std::int32_t b) {
   const std::int32_t s = apex(first, a, b), t = apex(second, a, b);
   const auto at = std::ranges::find(first, a) - first.begin();
@@ -136,8 +135,8 @@ std::array<Facet, 2> with_other_diagonal(const Facet& first, const Facet& second
   return {{{s, a, t}, {t, b, s}}};
 }
 
-/// True if a surface stays where it is when the edge (a, b) between two of its facets becomes the other diagonal: it is
-/// smooth there, and no edge bends.
+/// True if swapping the edge (a, b) between two facets for the other diagonal preserves the surface: it is smooth
+/// there, and no edge is curved.
 bool can_swap(const TetrahedralMesh& mesh, const std::vector<std::int32_t>& facets, std::int32_t a, std::int32_t b) {
   if (facets.size() != 2 || mesh.facets.entity(facets[0]) != mesh.facets.entity(facets[1])) return false;
   const std::array<Facet, 2> old{mesh.facets.vertices(facets[0]), mesh.facets.vertices(facets[1])};
@@ -176,7 +175,7 @@ bool remove_edge(TetrahedralMesh& mesh, std::int32_t a, std::int32_t b) {
   if (!facets.empty()) {
     if (!can_swap(mesh, facets, a, b)) return false;
     ends = {apex(mesh.facets.vertices(facets[0]), a, b), apex(mesh.facets.vertices(facets[1]), a, b)};
-    // Where the other diagonal is an edge, it is one of a flat cell.
+    // If the other diagonal is already an edge, it must belong to one of these cells, a flat one.
     const std::vector<std::int32_t> there = mesh.cells.around({ends[0], ends[1]});
     if (!there.empty() && std::ranges::find_first_of(there, cells) == there.end()) return false;
   }
@@ -216,7 +215,7 @@ bool swap_facet(TetrahedralMesh& mesh, std::int32_t cell, int opposite) {
   const Cell& beyond = mesh.cells.vertices(cells[0] == cell ? cells[1] : cells[0]);
   const std::int32_t b =
       *std::ranges::find_if(beyond, [&](std::int32_t v) { return std::ranges::count(ring, v) == 0; });
-  // Counterclockwise as seen from b, where cell is (a, ring).
+  // Counterclockwise as seen from b, for the cell (a, ring).
   if (opposite % 2 == 1) std::swap(ring[1], ring[2]);
   const double old = least_quality(mesh, cells);
   std::array<Cell, 3> around{{{a, b, ring[0], ring[1]}, {a, b, ring[1], ring[2]}, {a, b, ring[2], ring[0]}}};

@@ -13,29 +13,29 @@
 
 namespace femcg::mesh {
 
-/// Tetrahedra, and what a geometry fixes of them.
+/// Tetrahedra with their constraints from the geometry.
 struct TetrahedralMesh {
   explicit TetrahedralMesh(std::size_t vertices)
       : points(vertices), dimensions(vertices), cells(vertices), facets(vertices), edges(vertices), bows(vertices) {}
 
   std::vector<Vector3> points;
-  std::vector<int> dimensions;  ///< of the entity that each point lies on: 3 in a volume, 2 on a surface; others stay
+  std::vector<int> dimensions;  ///< of each point's entity: 3 in a volume, 2 on a surface; others do not move
   Simplices<4> cells;           ///< positively oriented, in volumes
   Simplices<3> facets;          ///< on surfaces, between volumes too
-  Simplices<2> edges;           ///< on curves; they stay
-  /// Moves a point near a curved surface onto it; returns false where that cannot be. Without it, the points of curved
-  /// surfaces stay.
+  Simplices<2> edges;           ///< on curves; never changed
+  /// Moves a point near a curved surface onto it; returns false if that is impossible. Without this function, points on
+  /// curved surfaces do not move.
   std::function<bool(int surface, Vector3& point)> project;
 
-  /// A curved edge: the vertex at its other end, and how far its middle lies from that of the chord. Vertices at curved
-  /// edges stay, and so do the edges.
+  /// A curved edge: the vertex at its other end, and the offset of its midpoint from the chord's. Curved edges and
+  /// their vertices do not change.
   struct Bow {
     std::int32_t vertex;
     Vector3 offset;
   };
-  std::vector<std::vector<Bow>> bows;  ///< by vertex, both ways
+  std::vector<std::vector<Bow>> bows;  ///< [vertices], in both directions
 
-  /// A vertex that no cell has yet; returns its number.
+  /// Adds a vertex without cells and returns its number.
   std::int32_t add_vertex(const Vector3& point, int dimension) {
     points.push_back(point);
     dimensions.push_back(dimension);
@@ -46,7 +46,7 @@ struct TetrahedralMesh {
     return static_cast<std::int32_t>(points.size()) - 1;
   }
 
-  /// A moment that changes can be undone to, but for vertices that moved and were there before.
+  /// State that undo() can return to, except for moved vertices.
   struct State {
     Simplices<4>::State cells;
     Simplices<3>::State facets;
@@ -65,13 +65,13 @@ struct TetrahedralMesh {
   bool bends(std::int32_t v, std::int32_t w) const {
     return std::ranges::find(bows[v], w, &Bow::vertex) != bows[v].end();
   }
-  /// Tangent at v of the edge to w, a parabola.
+  /// Tangent at v of the edge to w, which is a parabola.
   Vector3 tangent(std::int32_t v, std::int32_t w) const {
     const auto bow = std::ranges::find(bows[v], w, &Bow::vertex);
     const Vector3 chord = points[w] - points[v];
     return bow == bows[v].end() ? chord : chord + 4.0 * bow->offset;
   }
-  /// Quality of a cell; where edges bend, of its four corners.
+  /// Quality of a cell; with curved edges, of its four corners.
   double quality(const std::array<std::int32_t, 4>& v) const {
     if (std::ranges::all_of(v, [&](std::int32_t each) { return bows[each].empty(); }))
       return tetrahedron_quality({points[v[0]], points[v[1]], points[v[2]], points[v[3]]});
@@ -86,7 +86,7 @@ struct TetrahedralMesh {
   }
 };
 
-/// True where two facets of a smooth surface are as good as in one plane.
+/// True if two facets of a smooth surface lie nearly in one plane.
 inline bool nearly_parallel(const Vector3& a, const Vector3& b) {
   constexpr double cosine = 0.966;  // of 15 degrees
   return dot(a, b) > cosine * norm(a) * norm(b);

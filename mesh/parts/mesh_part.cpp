@@ -17,7 +17,7 @@ namespace {
 
 using Holder = std::pair<std::int32_t, std::int32_t>;
 
-/// The vertices that cells of several processes have, with each of these, sorted.
+/// Vertices that cells of several processes share, paired with each of these processes, sorted.
 std::vector<Holder> holders_of_vertices(const Mesh& mesh, std::span<const std::int32_t> process_of) {
   const std::vector<int> vertices = Lattice(mesh.shape, mesh.order).vertex_nodes();
   std::vector<std::int32_t> least = filled(mesh.node_count(), std::numeric_limits<std::int32_t>::max());
@@ -39,7 +39,7 @@ std::vector<Holder> holders_of_vertices(const Mesh& mesh, std::span<const std::i
   return holders;
 }
 
-// Bytes: numbers as they lie in memory, lists behind their length.
+// Serialisation: numbers in native layout, lists after their length.
 
 class Writer {
  public:
@@ -96,11 +96,11 @@ MeshPart DividedMesh::part(int rank) const {
         facets.push_back({static_cast<std::int32_t>(cell), facet.facet});
       }
   }
-  std::vector<std::int32_t> here = filled<std::int32_t>(whole_->node_count(), -1);  // the number of each node
+  std::vector<std::int32_t> here = filled<std::int32_t>(whole_->node_count(), -1);  // local number of each node
   for (std::int32_t cell = 0; cell < part.mesh.cell_count(); ++cell)
     for (int a = 0; a < whole_->nodes_per_cell(); ++a)
       here[whole_->nodes(part.cell_numbers[cell])[a]] = part.mesh.nodes(cell)[a];
-  std::vector<Holder> shared;  // a process and a vertex
+  std::vector<Holder> shared;  // process and vertex
   for (auto first = holders_.begin(); first != holders_.end();) {
     const auto last =
         std::find_if(first, holders_.end(), [&](const Holder& other) { return other.first != first->first; });

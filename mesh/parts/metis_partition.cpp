@@ -12,7 +12,7 @@ namespace femcg::mesh {
 std::vector<std::int32_t> partition_by_metis(const Mesh& mesh, int parts) {
   std::vector<std::int32_t> part_of(mesh.cell_count(), 0);
   if (parts == 1) return part_of;
-  if (mesh.cell_count() <= parts) {  // METIS leaves parts empty and others with two
+  if (mesh.cell_count() <= parts) {  // METIS would leave some parts empty and give others two cells
     std::iota(part_of.begin(), part_of.end(), 0);
     return part_of;
   }
@@ -24,7 +24,7 @@ std::vector<std::int32_t> partition_by_metis(const Mesh& mesh, int parts) {
   }
   offsets.push_back(static_cast<idx_t>(nodes.size()));
   idx_t cells = mesh.cell_count(), node_count = mesh.node_count(), count = parts, cut = 0;
-  // The vertices of a facet.
+  // Number of vertices of a facet.
   idx_t common = mesh.dimension() == 2 ? 2 : mesh.shape == CellShape::hexahedron ? 4 : 3;
   std::vector<idx_t> options(METIS_NOPTIONS), of_cells(cells), of_nodes(node_count);
   METIS_SetDefaultOptions(options.data());

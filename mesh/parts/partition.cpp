@@ -12,7 +12,7 @@ std::vector<std::int32_t> partition_along_curve(const Mesh& mesh, int parts) {
   const std::vector<std::int32_t> order = cells_along_curve(mesh);
   std::vector<std::int32_t> part_of(order.size());
   const auto cells = static_cast<std::int64_t>(order.size());
-  // The first cells % parts of them have one cell more.
+  // The first cells % parts parts have one cell more.
   const std::int64_t least = cells / parts, larger = cells % parts;
   for (std::int64_t place = 0; place < cells; ++place) {
     const bool in_larger = place < larger * (least + 1);

@@ -14,7 +14,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// Where each vertex is in a neighbour's list.
+/// Position of each vertex in a neighbour's list.
 class Places {
  public:
   explicit Places(std::int32_t nodes) : places_(filled<std::int32_t>(nodes, -1)) {}
@@ -39,7 +39,7 @@ std::vector<OnSharedVertices> in_order(std::vector<OnSharedVertices> found) {
 
 constexpr OnSharedVertices::Key no_vertices{{{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}}};
 
-/// The local vertices of each node of a lattice, with the weights of its key; none of nodes inside cells.
+/// Local vertices of each node of a lattice, with the weights of its key; empty for nodes inside cells.
 using KeyWeights = std::vector<std::vector<std::pair<int, std::int32_t>>>;
 KeyWeights key_weights(CellShape shape, int degree) {
   const Eigen::MatrixXd nodes = LagrangeBasis(shape, degree, NodeFamily::equispaced).nodes();

@@ -11,26 +11,26 @@
 
 namespace femcg::mesh {
 
-/// Something on vertices that a neighbour has as well: an index, and what tells it from all others there, for both
-/// processes. The key of a dof are the weights of the vertices of the facet, edge or vertex that it lies on, in whole
-/// numbers: p^d phi_v on tensor cells, p phi_v on simplices, phi_v being the linear function of vertex v and p the
-/// degree. A vertex goes by its place in MeshPart::Neighbour::vertices.
+/// An item on vertices shared with a neighbour: a local index, and a key that identifies the item on both processes.
+/// The key of a dof consists of the weights of the vertices of its facet, edge or vertex, as integers: p^d phi_v on
+/// tensor cells, p phi_v on simplices, where phi_v is the linear function of vertex v and p the degree. Vertices are
+/// identified by their position in MeshPart::Neighbour::vertices.
 struct OnSharedVertices {
   struct Weight {
     std::int32_t vertex, value;
     auto operator<=>(const Weight&) const = default;
   };
-  using Key = std::array<Weight, 4>;  ///< ascending; -1 fills it up
+  using Key = std::array<Weight, 4>;  ///< ascending; padded with -1
   Key key;
   std::int32_t index;
   auto operator<=>(const OnSharedVertices&) const = default;
 };
 
-/// For each neighbour of a part the dofs of a space on its mesh that lie on shared vertices alone; sorted. The
-/// neighbour need not have all of them.
+/// For each neighbour of a part, the dofs of a space on its mesh that lie on shared vertices only, sorted. The
+/// neighbour need not have all of these dofs.
 std::vector<std::vector<OnSharedVertices>> dofs_on_shared_vertices(const FunctionSpace& space,
                                                                    std::span<const MeshPart::Neighbour> neighbours);
-/// Likewise some facets of the mesh, whose key is their vertices; the index is that in the list.
+/// The same for some facets of the mesh; the key is their vertices, the index that in `facets`.
 std::vector<std::vector<OnSharedVertices>> facets_on_shared_vertices(const Mesh& mesh,
                                                                      std::span<const BoundaryFacet> facets,
                                                                      std::span<const MeshPart::Neighbour> neighbours);

@@ -10,7 +10,7 @@ namespace {
 using Point = Eigen::Vector3i;  // reference coordinates times the degree
 using Points = std::vector<Point>;
 
-/// Inner points of the edge from a to b, cut in p.
+/// Inner points of the edge from a to b, divided into p.
 void append_edge(Points& points, const Point& a, const Point& b, int p) {
   for (int k = 1; k < p; ++k) points.push_back(a + k * (b - a) / p);
 }
@@ -59,7 +59,7 @@ void append_tetrahedron(Points& points, const Point& a, const Point& b, const Po
   append_tetrahedron(points, inner(a), inner(b), inner(c), inner(d), p - 4);
 }
 
-/// Corners counter-clockwise; edges along them, but each in the direction of its axis; interior.
+/// Corners counter-clockwise; edges in the same order, but each in the direction of its axis; interior.
 void append_quadrilateral(Points& points, int p) {
   const Point a(0, 0, 0), b(p, 0, 0), c(p, p, 0), d(0, p, 0);
   points.insert(points.end(), {a, b, c, d});
@@ -70,7 +70,7 @@ void append_quadrilateral(Points& points, int p) {
   append_quadrilateral_interior(points, a, b, d, p);
 }
 
-/// Corners and edges of the bottom, of the top, the upright edges; faces x = 0, 1, y = 0, 1, z = 0, 1; interior.
+/// Corners; edges of the bottom, of the top, vertical edges; faces x = 0, 1, y = 0, 1, z = 0, 1; interior.
 void append_hexahedron(Points& points, int p) {
   const Point o(0, 0, 0), x(p, 0, 0), y(0, p, 0), z(0, 0, p);
   const std::array<Point, 4> ring{o, x, x + y, y};

@@ -19,17 +19,17 @@
 namespace femcg::mesh {
 namespace {
 
-/// Numbers at the lattice nodes of a cell: nodes x components, row by row. May keep scratch memory.
+/// Writes values at the lattice nodes of a cell, [nodes][components]. May have scratch memory.
 using AtNodes = std::function<void(std::int32_t cell, std::span<double> values)>;
 
-/// dofs x components, each dof as its first cell has it; block by block, so that no more memory is needed.
+/// Values [dofs][components], each dof evaluated in its first cell; computed block by block to bound memory.
 CompressedArray at_dofs(const FunctionSpace& space, std::span<const std::int32_t> first_cell, int components,
                         const std::function<AtNodes()>& make) {
   const std::int64_t count = std::int64_t{space.dof_count()} * components;
   return CompressedArray::make<double>(count, [&](std::int64_t first, std::span<double> block) {
     const std::int64_t last = first + std::ssize(block), begin = first / components, end = (last - 1) / components + 1;
     std::vector<std::int32_t> cells(first_cell.begin() + begin, first_cell.begin() + end);
-    if (!std::ranges::is_sorted(cells)) std::ranges::sort(cells);  // of a space that was renumbered
+    if (!std::ranges::is_sorted(cells)) std::ranges::sort(cells);  // for a renumbered space
     cells.erase(std::unique(cells.begin(), cells.end()), cells.end());
     const AtNodes evaluate = make();
     std::vector<double> values(static_cast<std::size_t>(space.dofs_per_cell()) * components);
@@ -47,8 +47,8 @@ CompressedArray at_dofs(const FunctionSpace& space, std::span<const std::int32_t
   });
 }
 
-/// `basis` (lattice nodes x functions) times what `gather(cell, coefficients)` puts into the functions x components
-/// matrix of each cell.
+/// `basis` (lattice nodes x functions) times each cell's coefficients (functions x components), which `gather(cell,
+/// coefficients)` writes.
 template <class Gather>
 CompressedArray at_lattice(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
                            const Eigen::MatrixXd& basis, int components, const Gather& gather) {
@@ -63,7 +63,7 @@ CompressedArray at_lattice(const FunctionSpace& space, std::span<const std::int3
   });
 }
 
-/// Points: z = 0 in the plane.
+/// Points of the lattice; z = 0 in 2D.
 CompressedArray lattice_points(const FunctionSpace& space, std::span<const std::int32_t> first_cell) {
   const Mesh& mesh = space.mesh();
   const LagrangeBasis lattice(mesh.shape, space.degree(), NodeFamily::equispaced),
@@ -86,7 +86,7 @@ CompressedArray lattice_values(const FunctionSpace& space, std::span<const std::
   });
 }
 
-// The arrays and the file.
+// Arrays and file.
 
 template <class T>
 CompressedArray compress(std::span<const T> values) {
@@ -95,7 +95,7 @@ CompressedArray compress(std::span<const T> values) {
   });
 }
 
-/// Cells of one type and number of nodes; `fill_nodes` fills the connectivity as CompressedArray::make asks for it.
+/// Adds cells of one type and number of nodes; `fill_nodes` fills the connectivity for CompressedArray::make.
 template <class FillNodes>
 void add_cells(VtuGrid& grid, std::int64_t cells, std::int64_t nodes, std::uint8_t type, const FillNodes& fill_nodes) {
   grid.open("Cells");
@@ -137,7 +137,7 @@ void add_cell_fields(VtuGrid& grid, std::span<const CellField> fields, std::int6
   grid.close("CellData");
 }
 
-/// What `make` makes writes cell by cell; a cell that two blocks share is evaluated for both.
+/// Values written cell by cell by the functions of `make`; a cell that two blocks share is evaluated for both.
 CompressedArray evaluated(const SeparateCells& cells, int components, const std::function<NodeValues()>& make) {
   const std::int64_t of_cell = std::int64_t{cells.nodes} * components;
   return CompressedArray::make<double>(cells.count * of_cell, [&](std::int64_t first, std::span<double> block) {
@@ -153,7 +153,7 @@ CompressedArray evaluated(const SeparateCells& cells, int components, const std:
   });
 }
 
-/// What a field writes cell by cell, at the dofs: dofs x components.
+/// Values of a cellwise field at the dofs, [dofs][components].
 CompressedArray shared(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
                        const CellwiseField& field) {
   const std::vector<int> order = lattice_nodes_in_vtk_order(space.basis().lattice());
@@ -169,7 +169,7 @@ CompressedArray shared(const FunctionSpace& space, std::span<const std::int32_t>
   });
 }
 
-/// The points and cells of a space. Both, and the fields of a grid, are read when it is written.
+/// Points and cells of a space. The space and the fields of the grid are read when the grid is written.
 VtuGrid grid_of(const FunctionSpace& space, std::span<const std::int32_t> first_cell,
                 std::span<const TextField> text_fields, CellKind kind) {
   VtuGrid grid(space.dof_count(), space.mesh().cell_count());
@@ -181,7 +181,7 @@ VtuGrid grid_of(const FunctionSpace& space, std::span<const std::int32_t> first_
   return grid;
 }
 
-/// Adds all fields as `array` makes their values.
+/// Adds all fields, their values made by `array`.
 template <class Array>
 void add_point_data(VtuGrid& grid, std::span<const CellwiseField> fields, const Array& array) {
   const auto scalars = std::ranges::find(fields, 1, &CellwiseField::components);

@@ -12,10 +12,10 @@ namespace femcg::mesh {
 namespace {
 
 std::size_t deflated(std::span<Bytef> to, std::span<const Bytef> from, int level, int strategy) {
-  constexpr int window_bits = 15, memory = 8;  // zlib's own
+  constexpr int window_bits = 15, memory = 8;  // zlib's defaults
   z_stream stream{};
   if (deflateInit2(&stream, level, Z_DEFLATED, window_bits, memory, strategy) != Z_OK) return 0;
-  stream.next_in = const_cast<Bytef*>(from.data());  // zlib's interface; it reads
+  stream.next_in = const_cast<Bytef*>(from.data());  // zlib's interface lacks const; it only reads
   stream.avail_in = static_cast<uInt>(from.size());
   stream.next_out = to.data();
   stream.avail_out = static_cast<uInt>(to.size());
@@ -48,7 +48,7 @@ std::string escaped(std::string_view text) {
   return result;
 }
 
-/// What an array is, but for its values.
+/// XML attributes of an array.
 std::string array_attributes(const std::string& type, const std::string& name, int components) {
   return "type=\"" + type + "\" Name=\"" + escaped(name) + "\" NumberOfComponents=\"" + std::to_string(components) +
          "\"";
@@ -59,7 +59,7 @@ std::string unit_key(const std::string& unit) {
          "</InformationKey>\n";
 }
 
-/// Below version 2.1 VTK 9 takes the nodes of hexahedra to be in an older order.
+/// For versions below 2.1, VTK 9 assumes an older node order of hexahedra.
 std::string opening(const std::string& type) {
   const char* byte_order = std::endian::native == std::endian::little ? "LittleEndian" : "BigEndian";
   return "<?xml version=\"1.0\"?>\n<VTKFile type=\"" + type + "\" version=\"2.2\" byte_order=\"" + byte_order +
@@ -68,9 +68,9 @@ std::string opening(const std::string& type) {
 
 }  // namespace
 
-// Looking for what repeats costs as much where nothing does, as in most digits of a solution. The beginning of a block,
-// as long as zlib looks back, tells what pays: of what hardly shrinks, nothing, which is fifty times as fast; runs of
-// one byte, as of points in the plane, where z is 0, are found in half the time of all that repeats.
+// Chooses zlib's strategy from a sample of one window: searching for repetitions takes as long if there are none, as in
+// most digits of a solution. Data that hardly shrink are stored, which is fifty times as fast; run-length encoding, as
+// for z = 0 in 2D, takes half the time of a full search.
 std::size_t deflated(std::span<Bytef> to, std::span<const Bytef> from) {
   constexpr std::size_t window = std::size_t{1} << 15;
   constexpr double hardly = 0.75, little = 0.5, as_good = 1.15;
@@ -90,7 +90,7 @@ std::size_t deflated(std::span<Bytef> to, std::span<const Bytef> from) {
 void VtuGrid::add_texts(const std::string& name, std::span<const std::string> texts) {
   texts_ += "      <Array type=\"String\" Name=\"" + escaped(name) + "\" NumberOfTuples=\"" +
             std::to_string(texts.size()) + "\" format=\"ascii\">\n       ";
-  for (const std::string& text : texts) {  // bytes, each text ended by a 0
+  for (const std::string& text : texts) {  // bytes, each text terminated by 0
     for (const char byte : text) texts_ += " " + std::to_string(static_cast<unsigned char>(byte));
     texts_ += " 0";
   }
@@ -110,7 +110,7 @@ void VtuGrid::add(const std::string& type, const std::string& name, int componen
   xml_ += unit.empty() ? "/>\n" : ">\n" + unit_key(unit) + "        </DataArray>\n";
 }
 
-/// As long whatever the offsets.
+/// Writes a head of the same length for any offsets.
 void VtuGrid::write_head(std::ostream& stream, std::span<const std::uint64_t> offsets) const {
   constexpr std::size_t longest = std::numeric_limits<std::uint64_t>::digits10 + 1;
   stream << opening("UnstructuredGrid") << "  <UnstructuredGrid>\n";
@@ -138,7 +138,7 @@ void VtuGrid::write(std::ostream& stream) const {
     offsets[i] = offset;
     offset += array.size();
     if (writing.valid()) writing.get();
-    if (!stream) return;  // a full disk; the rest would be made for nothing
+    if (!stream) return;  // disk full: the rest need not be made
     writing = std::async(std::launch::async, [&stream, kept = std::move(array)] { kept.write(stream); });
   }
   if (writing.valid()) writing.get();

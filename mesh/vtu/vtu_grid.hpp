@@ -16,15 +16,15 @@
 
 namespace femcg::mesh {
 
-/// Has zlib compress a block of an array, for speed rather than for the last bytes. `to` has room for the worst case
+/// Compresses a block of an array with zlib, favouring speed over size. `to` has room for the worst case
 /// (compressBound). Returns the size, or 0 on failure.
 std::size_t deflated(std::span<Bytef> to, std::span<const Bytef> from);
 
-/// One array as the file has it: the number of blocks, their size, the size of an incomplete last block, the compressed
-/// sizes, and the compressed blocks.
+/// One array in the file's layout: number of blocks, block size, size of an incomplete last block, compressed sizes,
+/// and compressed blocks.
 class CompressedArray {
  public:
-  /// `fill(first, values)` writes the entries from `first` on of an array of `count`; it is called in parallel.
+  /// `fill(first, values)` writes the entries from `first` on of an array of `count`; called in parallel.
   template <class T, class Fill>
   static CompressedArray make(std::int64_t count, const Fill& fill) {
     constexpr std::int64_t block = block_bytes / sizeof(T);
@@ -40,7 +40,7 @@ class CompressedArray {
         failure.guard(b, [&] {
           const std::size_t size = std::min(block, count - b * block);
           fill(b * block, std::span(values.data(), size));
-          // The only error left to zlib: the output has room.
+          // The output has room, so that zlib can only fail for lack of memory.
           if (!array.compress(b, values.data(), size * sizeof(T))) throw std::bad_alloc();
         });
     }
@@ -70,7 +70,7 @@ class CompressedArray {
     header_[0] = blocks;
     header_[1] = block_bytes;
     header_[2] = bytes % block_bytes;
-    // Room for the worst case; the pages that compression does not need are never touched.
+    // Room for the worst case; unused pages are never touched.
     stride_ = compressBound(block_bytes);
     data_ = std::make_unique_for_overwrite<Bytef[]>(blocks * stride_);
   }
@@ -86,27 +86,27 @@ class CompressedArray {
   std::unique_ptr<Bytef[]> data_;
 };
 
-/// A grid of points and cells as a .vtu file has it: its arrays, and the XML that describes them. Arrays are made when
-/// they are written, one while the one before it goes to the file.
+/// Points and cells of a .vtu file: its arrays, and the XML that describes them. Each array is made while the previous
+/// one is written.
 class VtuGrid {
  public:
   VtuGrid(std::int64_t points, std::int64_t cells) : points_(points), cells_(cells) {}
 
-  /// A list of texts that belongs to the whole grid.
+  /// Adds a list of texts for the whole grid.
   void add_texts(const std::string& name, std::span<const std::string> texts);
   /// Opens a section; `scalars` names the array that a viewer shows first.
   void open(const std::string& section, const std::string& scalars = "");
   void close(const std::string& section);
-  /// An array of the section that is open, which `make` makes. `unit` may be empty.
+  /// Adds an array, computed by `make`, to the open section. `unit` may be empty.
   void add(const std::string& type, const std::string& name, int components, std::function<CompressedArray()> make,
            const std::string& unit = "");
-  /// File version 2.2, appended raw data; to a stream that can go back to where it is now, since what comes first says
-  /// where the arrays begin.
+  /// Writes file version 2.2 with appended raw data. The stream must be able to seek back to its current position,
+  /// because the head holds the offsets of the arrays.
   void write(std::ostream& stream) const;
 
  private:
   struct Array {
-    std::size_t place;  ///< of its offset in the XML
+    std::size_t place;  ///< position of its offset in the XML
     std::function<CompressedArray()> make;
   };
   void write_head(std::ostream& stream, std::span<const std::uint64_t> offsets) const;
@@ -116,14 +116,14 @@ class VtuGrid {
   std::vector<Array> arrays_;
 };
 
-/// An array of the pieces of a grid: its type, name, components and unit as VtuGrid::add gets them.
+/// An array of the pieces of a grid; members as in VtuGrid::add.
 struct PieceArray {
   std::string type, name;
   int components = 1;
   std::string unit = {};
 };
 
-/// A .pvtu file: .vtu files beside it as one grid.
+/// Writes a .pvtu file, which joins .vtu files in its directory to one grid.
 void write_pieces(std::ostream& stream, std::span<const PieceArray> of_points, std::span<const PieceArray> of_cells,
                   std::span<const std::string> pieces);
 

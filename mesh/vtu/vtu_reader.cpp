@@ -43,7 +43,7 @@ std::string unescaped(std::string_view text) {
   return result;
 }
 
-/// The value of an attribute in <NAME key="value" ...>, where it is there.
+/// Value of an attribute in <NAME key="value" ...>, if present.
 std::optional<std::string> attribute(std::string_view tag, std::string_view key) {
   const std::size_t at = tag.find(fmt::format(" {}=\"", key));
   if (at == std::string_view::npos) return std::nullopt;
@@ -61,7 +61,7 @@ T number(std::string_view tag, std::string_view key) {
   return value;
 }
 
-/// The file up to the first byte of its arrays.
+/// Contents of the file up to the first byte of its arrays.
 std::string read_header(std::istream& stream) {
   constexpr std::string_view mark = "<AppendedData encoding=\"raw\">\n_";
   constexpr std::size_t most = std::size_t{1} << 26;
@@ -78,7 +78,7 @@ std::string read_header(std::istream& stream) {
   throw std::runtime_error(another_kind);
 }
 
-/// Of cells of so many points.
+/// Degree of cells with this number of points.
 int degree_of(CellShape shape, std::int64_t nodes) {
   constexpr int most = 8;
   for (int degree = 1; degree <= most; ++degree)
@@ -90,13 +90,13 @@ std::string point_text(const double* point) {
   return fmt::format("({:.9g}, {:.9g}, {:.9g})", point[0], point[1], point[2]);
 }
 
-/// What is left between points that are the same.
+/// Tolerance for the distance of equal points.
 double same_within(const Mesh& mesh) {
   constexpr double relative = 1e-9;
   return relative * extent_of(mesh).largest();
 }
 
-/// Throws where the nodes of a cell, VTK's at `values` of the geometry's basis, are not where the file has them.
+/// Throws if the file's nodes of a cell differ from the mesh's; `values`: geometric basis at VTK's nodes.
 void require_same_cell(const Mesh& mesh, std::int32_t cell, const Eigen::MatrixXd& values,
                        std::span<const std::int64_t> connectivity, std::span<const double> points, double within) {
   const int d = mesh.dimension();
@@ -119,7 +119,7 @@ void require_same_cell(const Mesh& mesh, std::int32_t cell, const Eigen::MatrixX
 
 VtuFile::VtuFile(std::filesystem::path file) : file_(std::move(file)) {
   std::error_code error;
-  size_ = std::filesystem::file_size(file_, error);  // of a pipe there is none
+  size_ = std::filesystem::file_size(file_, error);  // a pipe has none
   std::ifstream stream;
   if (!error) stream.open(file_, std::ios::binary);
   if (!stream || error) throw std::runtime_error("the file cannot be read");
@@ -166,7 +166,7 @@ std::vector<std::string> VtuFile::point_fields() const {
   return names;
 }
 
-/// An array of so many numbers, as CompressedArray wrote it.
+/// Reads an array of `count` entries as CompressedArray wrote it.
 template <class T>
 std::vector<T> VtuFile::read(const std::string& section, const std::string& name, const std::string& type,
                              int components, std::int64_t count) const {
@@ -209,7 +209,7 @@ std::vector<T> VtuFile::read(const std::string& section, const std::string& name
   return values;
 }
 
-/// Of each, where all are of this shape.
+/// Number of nodes of each cell; throws unless all cells have this shape.
 int VtuFile::nodes_of_cells(CellShape shape) const {
   const auto types = read<std::uint8_t>("Cells", "types", "UInt8", 1, cells_);
   const std::uint8_t type = types.front();

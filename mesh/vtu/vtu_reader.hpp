@@ -10,25 +10,25 @@
 
 namespace femcg::mesh {
 
-/// A file that write_vtu wrote: one piece, appended raw data, zlib-compressed blocks.
+/// A file written by write_vtu: one piece, appended raw data, zlib-compressed blocks.
 class VtuFile {
  public:
-  /// Reads what comes before the arrays. Throws std::runtime_error where the file cannot be read or is another one.
+  /// Reads the header. Throws std::runtime_error if the file cannot be read or was not written by write_vtu.
   explicit VtuFile(std::filesystem::path file);
 
-  /// Names of the point fields with one number a point.
+  /// Names of the scalar point fields.
   std::vector<std::string> point_fields() const;
 
-  /// Coefficients in the basis of the space of each of these fields of point data, on the same mesh: the same cells in
-  /// the same order, at any degree, whose nodes lie where this mesh has them to 1e-9 of its extent. Throws
-  /// std::runtime_error where that is not so, where there is no such field, it is not finite, or the file is damaged.
+  /// Coefficients of point fields in the basis of the space. The file must have the same mesh: the same cells in the
+  /// same order, of any degree, whose nodes agree with the mesh's to 1e-9 of its extent. Throws std::runtime_error if
+  /// it does not, if a field is missing or not finite, or if the file is damaged.
   std::vector<std::vector<double>> coefficients(std::span<const std::string> fields, const FunctionSpace& space) const {
     return coefficients(fields, space, {{}, space.mesh().cell_count()});
   }
-  /// The same where the mesh has some of the cells only.
+  /// The same if the mesh has only some of the cells.
   struct PartOfCells {
-    std::span<const std::int32_t> numbers;  ///< of each in the file; empty where that is its own
-    std::int64_t all;                       ///< cells that the file should have
+    std::span<const std::int32_t> numbers;  ///< number of each cell in the file; empty if equal to its own
+    std::int64_t all;                       ///< number of cells that the file should have
   };
   std::vector<std::vector<double>> coefficients(std::span<const std::string> fields, const FunctionSpace& space,
                                                 const PartOfCells& part) const;
@@ -48,8 +48,8 @@ class VtuFile {
   int nodes_of_cells(CellShape shape) const;
 
   std::filesystem::path file_;
-  std::uint64_t size_ = 0;   ///< of the file
-  std::uint64_t begin_ = 0;  ///< where offsets count from
+  std::uint64_t size_ = 0;   ///< bytes of the file
+  std::uint64_t begin_ = 0;  ///< origin of the offsets
   std::int64_t points_ = 0, cells_ = 0;
   std::vector<Array> arrays_;
 };

@@ -6,10 +6,10 @@
 
 namespace femcg::mesh {
 
-/// The bytes of a file, mapped into memory to be read once from its beginning to its end.
+/// Bytes of a file, mapped into memory for one sequential read.
 class FileBytes {
  public:
-  /// Throws std::runtime_error, without naming the file, where it cannot be read.
+  /// Throws std::runtime_error, without naming the file, if it cannot be read.
   explicit FileBytes(const std::filesystem::path& file);
   ~FileBytes();
   FileBytes(const FileBytes&) = delete;

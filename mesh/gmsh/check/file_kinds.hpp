@@ -8,7 +8,7 @@
 #include <string_view>
 #include <system_error>
 
-// The kinds of files that a mesh comes from, by their endings.
+// Extensions of the files that a mesh can be read or made from.
 
 namespace femcg::mesh {
 
@@ -18,14 +18,14 @@ inline constexpr std::array<std::string_view, 7> geometry_endings{".geo",  ".geo
 inline constexpr std::string_view known_endings =
     ".msh, .inp, .bdf, .nas, .unv or .med for a mesh, .geo, .step, .stp, .brep, .iges or .igs for a geometry";
 
-/// In lower case, with its dot.
+/// File extension in lower case, with its dot.
 inline std::string ending_of(const std::filesystem::path& file) {
   std::string ending = file.extension().string();
   std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return ending;
 }
 
-/// True if the file, by its ending, is meshed already.
+/// True if the file's extension is that of a mesh.
 inline bool has_mesh_ending(const std::filesystem::path& file) {
   return std::ranges::find(mesh_endings, ending_of(file)) != mesh_endings.end();
 }
@@ -33,7 +33,7 @@ inline bool has_known_ending(const std::filesystem::path& file) {
   return has_mesh_ending(file) || std::ranges::find(geometry_endings, ending_of(file)) != geometry_endings.end();
 }
 
-/// The reason why no mesh can come from a file, as far as its place and name tell; empty if one may.
+/// Reason why no mesh can come from a file, judged by its path alone; empty if one may.
 inline std::string why_unreadable(const std::filesystem::path& file) {
   std::error_code ignored;
   if (!std::filesystem::exists(file, ignored)) return "there is no such file";
@@ -41,8 +41,8 @@ inline std::string why_unreadable(const std::filesystem::path& file) {
   return std::filesystem::is_regular_file(file, ignored) ? "" : "this is not a file";
 }
 
-/// True where FILE.opt lies beside a file: options that Gmsh's own programs store, and run as a script with the file.
-/// It is never read (process/gmsh_process.cpp).
+/// True if FILE.opt exists next to a file: options that Gmsh's own programs store and run as a script with the file.
+/// femcg never reads it (process/gmsh_process.cpp).
 inline bool has_options_beside(const std::filesystem::path& file) {
   std::error_code ignored;
   return std::filesystem::exists(file.string() + ".opt", ignored);

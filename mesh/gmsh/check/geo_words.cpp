@@ -13,13 +13,13 @@ using Kind = GeoWord::Kind;
 bool begins_name(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-/// The place behind a mark, or the end.
+/// Position after a mark, or the end of the text.
 std::size_t behind(std::string_view text, std::string_view mark, std::size_t from) {
   const std::size_t at = text.find(mark, from);
   return at == std::string_view::npos ? text.size() : at + mark.size();
 }
 
-/// Place behind the number that begins at `at`, its exponent included.
+/// Position after the number that begins at `at`, its exponent included.
 std::size_t end_of_number(std::string_view text, std::size_t at) {
   const auto digits = [&] {
     while (at < text.size() && (is_digit(text[at]) || text[at] == '.')) ++at;
@@ -68,7 +68,7 @@ const std::set<std::string_view> closed_names{
     "OCCFixDegenerated", "OCCFixSmallEdges", "OCCFixSmallFaces", "OCCSewFaces", "OCCScaling",
     "OCCBooleanPreserveNumbering"};
 
-/// A script with its words, and its variables.
+/// Words of a script and the variables that it sets.
 class Script {
  public:
   explicit Script(std::string_view text) : words_(geo_words(text)) {
@@ -90,13 +90,13 @@ class Script {
   }
   bool is_member(std::size_t i) const { return i > 0 && is_mark(i - 1, "."); }
 
-  /// True if the name is set here: before =, +=, ++ and the like, also with an index; by For, or as a macro.
+  /// True if the script sets the name here: before =, +=, ++ and the like, also with an index; by For, or as a macro.
   bool is_set_at(std::size_t i) const {
     if (i > 0 && words_[i - 1].kind == Kind::name)
       for (const std::string_view before : {"For", "Macro", "Function"})
         if (words_[i - 1].text == before) return true;
     std::size_t next = i + 1;
-    if (is_mark(next, "~")) return true;  // a name that is put together
+    if (is_mark(next, "~")) return true;  // a concatenated name
     if (is_mark(next, "[({"))
       for (int depth = 0; next < words_.size(); ++next) {
         depth += is_mark(next, "[({") ? 1 : is_mark(next, "])}") ? -1 : 0;

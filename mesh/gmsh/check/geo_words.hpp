@@ -4,22 +4,22 @@
 #include <string_view>
 #include <vector>
 
-// The words of a .geo script, without knowing what they do.
+// Splits a .geo script into words, without interpreting them.
 
 namespace femcg::mesh {
 
 struct GeoWord {
   enum class Kind { name, quoted, number, mark };
   Kind kind;
-  std::string_view text;  ///< a name, a number, one character that is neither, or what stands between quotes
-  std::size_t place;      ///< where it begins in the script
+  std::string_view text;  ///< a name, a number, any other single character, or the text between quotes
+  std::size_t place;      ///< position in the script
 };
 
-/// All but blanks and comments.
+/// All words of the script; blanks and comments are skipped.
 std::vector<GeoWord> geo_words(std::string_view script);
 
-/// The first name in a script with which its mesh may depend on more than the script: any that is neither a command,
-/// function or option known to depend on nothing else, nor a variable that the script sets. Empty where there is none.
+/// First name through which the mesh of a script may depend on more than the script: neither a command, function or
+/// option known to depend on nothing else, nor a variable that the script sets. Empty if there is none.
 std::string_view first_open_name(std::string_view script);
 
 }  // namespace femcg::mesh

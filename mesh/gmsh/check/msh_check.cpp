@@ -15,7 +15,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// Sections that mean nothing for the geometry of a mesh, or whose numbers Gmsh checks.
+/// Sections without meaning for the geometry of a mesh, or whose numbers Gmsh checks itself.
 constexpr std::array<std::string_view, 8> passed_over{
     "Comments",         "NodeData",      "ElementData",        "ElementNodeData", "InterpolationScheme",
     "Parametrizations", "GhostElements", "PartitionedEntities"};
@@ -45,7 +45,7 @@ void read_format(MshReading& file) {
   cursor.become_binary(mark == swapped_one);
 }
 
-/// Reads a section that is counted; false for others.
+/// Reads a section whose records are counted; returns false for any other section.
 bool read_counted(MshReading& file, std::string_view name) {
   const bool blocks = file.version >= 4;
   if (name == "PhysicalNames") {
@@ -74,7 +74,7 @@ bool read_counted(MshReading& file, std::string_view name) {
   return true;
 }
 
-/// The sections of a file, one after the other.
+/// Sections of a file, read one after the other.
 class MshFile {
  public:
   explicit MshFile(std::string_view bytes) : file_{MshCursor(bytes), 0, {}, 0, 0, 0} {}
@@ -119,7 +119,7 @@ class MshFile {
     expect_end(name);
   }
 
-  /// Throws where a section must not be here.
+  /// Throws if a section must not come at this point.
   void check_order(std::size_t place, std::string_view name) {
     if (file_.version == 0 && (name == "NOD" || name == "ELM")) file_.version = 1;
     if (file_.version == 0 && name != "MeshFormat" && name != "Comments")

@@ -101,7 +101,7 @@ void MshCursor::fail_as_number(std::string_view word, const char* reason) {
 
 std::int64_t MshCursor::text_integer() {
   skip_blanks();
-  // Nearly all are a few digits and a blank.
+  // Fast path: nearly all integers are a few digits followed by a blank.
   constexpr std::size_t most_digits = 18;
   const std::size_t first = at_, last = std::min(bytes_.size(), at_ + most_digits);
   std::int64_t digits = 0;

@@ -5,13 +5,13 @@
 
 namespace femcg::mesh {
 
-/// Dimension and number of nodes of an element of the .msh format; no nodes where the type has no fixed number of them,
-/// or does not exist.
+/// Dimension and number of nodes of an element type of the .msh format; 0 nodes if the number is not fixed or the type
+/// does not exist.
 struct MshElementType {
   int dimension, nodes;
 };
 
-/// By the type's number in the file, after Gmsh's GmshDefines.h.
+/// Indexed by the type's number in the file, after Gmsh's GmshDefines.h.
 inline constexpr std::array<MshElementType, 138> msh_element_types{
     {{0, 0},   {1, 2},   {2, 3},   {2, 4},   {3, 4},  {3, 8},   {3, 6},   {3, 5},   {1, 3},   {2, 6},   {2, 9},
      {3, 10},  {3, 27},  {3, 18},  {3, 14},  {0, 1},  {2, 8},   {3, 20},  {3, 15},  {3, 13},  {2, 9},   {2, 10},

@@ -102,7 +102,7 @@ void read_physical_names(MshReading& file) {
 }
 
 void read_periodic(MshReading& file) {
-  const bool text = file.version < 4;  // whatever the rest of the file is
+  const bool text = file.version < 4;  // in these formats the section is text even in a binary file
   const auto integer = [&](int bytes) { return text ? file.cursor.text_integer() : file.cursor.integer(bytes); };
   const MshCount links = read_count(file, "links", text);
   file.periodic_links = static_cast<std::size_t>(links.said);

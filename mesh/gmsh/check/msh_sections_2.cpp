@@ -2,13 +2,13 @@
 
 #include "mesh/gmsh/check/msh_sections.hpp"
 
-// Formats 1 and 2 of .msh files: one node or element after the other.
+// Formats 1 and 2 of .msh files: a list of nodes and a list of elements.
 
 namespace femcg::mesh {
 
 namespace {
 
-/// Physical group, entity, and where the mesh is partitioned: a number of partitions, and these.
+/// Reads the tags of an element: physical group, entity and, in a partitioned mesh, a number of partitions and these.
 void read_tags_of_element(MshReading& file, std::int64_t tags, int dimension) {
   for (std::int64_t i = 0; i < tags; ++i) {
     const std::int64_t tag = file.cursor.integer(4);
@@ -36,7 +36,7 @@ void read_nodes_2(MshReading& file, bool parametric) {
     file.cursor.reals(3);
     if (!parametric) return;
     const int dimension = read_dimension(file);
-    file.cursor.integer(4);  // the entity
+    file.cursor.integer(4);  // entity
     if (dimension < 3) file.cursor.reals(static_cast<std::size_t>(dimension));
   });
   finish_nodes(file, count.place);

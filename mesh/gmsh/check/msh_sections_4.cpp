@@ -1,15 +1,15 @@
 #include "mesh/gmsh/check/msh_sections.hpp"
 
-// Formats 4.0 and 4.1 of .msh files: blocks of nodes or elements, one an entity.
+// Formats 4.0 and 4.1 of .msh files: blocks of nodes or elements, one per entity.
 
 namespace femcg::mesh {
 
 namespace {
 
-/// What stands before the nodes or elements of an entity.
+/// Header of the nodes or elements of one entity.
 struct BlockHeader {
   int dimension = 0;
-  std::int64_t kind = 0;  ///< of nodes: whether parameters follow
+  std::int64_t kind = 0;  ///< of nodes: nonzero if parameters follow
   MshElementType type{};  ///< of elements
   MshCount count;
 };
@@ -18,7 +18,7 @@ BlockHeader read_header(MshReading& file, bool of_elements) {
   BlockHeader header;
   if (file.version > 4) {
     header.dimension = read_dimension(file);
-    file.cursor.integer(4);  // the entity
+    file.cursor.integer(4);  // entity
   } else {
     file.cursor.integer(4);
     header.dimension = read_dimension(file);
@@ -39,7 +39,7 @@ BlockHeader read_header(MshReading& file, bool of_elements) {
   return header;
 }
 
-/// Reads the header of $Nodes or $Elements and all blocks, each by read(header); `noun` is what the blocks consist of.
+/// Reads the header of $Nodes or $Elements and all blocks, each with read(header); `noun` names the blocks' items.
 template <class Read>
 MshCount read_blocks(MshReading& file, std::string_view noun, Read read) {
   MshCount blocks = read_count(file, "blocks");
@@ -53,7 +53,7 @@ MshCount read_blocks(MshReading& file, std::string_view noun, Read read) {
     try {
       header = read_header(file, noun == "elements");
     } catch (const std::runtime_error& error) {
-      // Where the count of a block is wrong, what follows is no header.
+      // After a block with a wrong count, the next bytes are no header.
       if (last == all.place || file.cursor.at_end()) throw;
       throw std::runtime_error(
           fmt::format("{}; or the block of {} has another count", error.what(), file.cursor.name_of(last)));
@@ -73,7 +73,7 @@ MshCount read_blocks(MshReading& file, std::string_view noun, Read read) {
   return all;
 }
 
-/// A count of tags, and these.
+/// Reads a count of tags, then the tags.
 void read_tag_list(MshReading& file, std::string_view noun) {
   MshCount count = read_count(file, noun);
   count.owner = "an entity";
@@ -88,7 +88,7 @@ void read_entities_4(MshReading& file) {
   for (int d = 0; d < 4; ++d) counts[d] = read_count(file, nouns[d]);
   const auto read = [&](int dimension) {
     file.cursor.integer(4);
-    file.cursor.reals(dimension == 0 && file.version > 4 ? 3 : 6);  // the point, or a box
+    file.cursor.reals(dimension == 0 && file.version > 4 ? 3 : 6);  // a point, or a bounding box
     read_tag_list(file, "physical groups");
     if (dimension > 0) read_tag_list(file, "boundary entities");
   };

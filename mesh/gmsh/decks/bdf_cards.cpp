@@ -12,7 +12,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// A line without its comment, in upper case, its tabs as blanks to the next multiple of eight columns.
+/// A line without its comment, in upper case, with tabs expanded to multiples of eight columns.
 std::string plain(std::string_view line) {
   std::string made;
   for (const char c : upper_case(line.substr(0, line.find('$'))))
@@ -23,7 +23,7 @@ std::string plain(std::string_view line) {
   return made;
 }
 
-/// "BEGIN BULK" of any blanks.
+/// True for "BEGIN BULK" with any blanks.
 bool is_begin_bulk(const std::string& line) {
   const std::string_view text = trimmed(line);
   return text.starts_with("BEGIN") && trimmed(text.substr(5)).starts_with("BULK");
@@ -36,7 +36,7 @@ std::string column(const std::string& line, std::size_t begin, std::size_t count
 }  // namespace
 
 BdfCards::BdfCards(std::string_view text) : text_(text) {
-  // Executive and case control come before BEGIN BULK; without one all is bulk data.
+  // Executive and case control precede BEGIN BULK; without BEGIN BULK, everything is bulk data.
   std::size_t number = 0, control = 0;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
@@ -49,7 +49,7 @@ BdfCards::BdfCards(std::string_view text) : text_(text) {
     } else if (line.starts_with("CEND")) {
       control = number;
     } else if (line.starts_with("GRID") && control == 0) {
-      return;  // bulk data already
+      return;  // already bulk data
     }
     at = end + 1;
   }

@@ -7,28 +7,28 @@
 
 namespace femcg::mesh {
 
-/// A card of Nastran's bulk data with the lines that continue it.
+/// A card of Nastran's bulk data, with its continuation lines.
 struct BdfCard {
   std::string name;                 ///< in upper case, without the * of large fields
-  std::vector<std::string> fields;  ///< after the name, without blanks; eight for each line, or four large ones
-  std::size_t line = 0;             ///< of its name
+  std::vector<std::string> fields;  ///< after the name, trimmed; eight per line, or four large ones
+  std::size_t line = 0;             ///< line of the name
 
-  /// Empty behind the last.
+  /// Field by index; empty past the last one.
   std::string_view field(std::size_t number) const {
     return number < fields.size() ? fields[number] : std::string_view();
   }
 };
 
-/// Walks through the cards between BEGIN BULK, where there is one, and ENDDATA. Fields are of 8 or 16 columns, which
-/// tabs may fill, or between commas. A line continues the card before it where its first field is empty or begins with
-/// + or *; a name there must be that at the end of the line before, where that has one.
+/// Cursor over the cards between BEGIN BULK, if present, and ENDDATA. Fields have 8 or 16 columns, which tabs may fill,
+/// or are separated by commas. A line continues the card before it if its first field is empty or begins with + or *;
+/// if that card's line ends in a continuation name, the two names must agree.
 class BdfCards {
  public:
   explicit BdfCards(std::string_view text);
 
-  /// False at the end. Throws std::runtime_error, "line 12: ...", for a line that has no place.
+  /// Reads the next card; false at the end. Throws std::runtime_error, "line 12: ...", for a misplaced line.
   bool next(BdfCard& card);
-  /// True for a whole deck (BEGIN BULK) that ends without ENDDATA.
+  /// True for a whole deck (BEGIN BULK) without ENDDATA.
   bool lacks_end() const { return begins_bulk_ && !ended_; }
 
  private:

@@ -16,8 +16,8 @@ namespace femcg::mesh {
 
 namespace {
 
-/// Cards of elements that are read, beside GRID, GRDSET and CORD1R to CORD2S: of the first nodes, which are vertices,
-/// or with the middles of all edges.
+/// Element cards that are read, in addition to GRID, GRDSET and CORD1R to CORD2S. An element has its vertices only, or
+/// its vertices and the midpoints of all edges.
 struct BdfElement {
   std::string_view name;
   int dimension;
@@ -35,14 +35,14 @@ constexpr std::array<BdfElement, 11> read_elements{{{"CTETRA", 3, 4, 10},
                                                     {"CQUADR", 2, 4, 4},
                                                     {"CQUAD8", 2, 4, 8}}};
 
-/// Elements that are neither cells nor facets, which a warning counts.
+/// Elements that are neither cells nor facets; a warning counts them.
 constexpr std::string_view left_out_cards =
     " CBAR CBEAM CBEAM3 CBEND CROD CONROD CTUBE CELAS1 CELAS2 CELAS3 CELAS4 CDAMP1 CDAMP2 CDAMP3 CDAMP4 CDAMP5 CMASS1 "
     "CMASS2 CMASS3 CMASS4 CONM1 CONM2 CBUSH CBUSH1D CBUSH2D CGAP CVISC CFAST CWELD CSEAM CSHEAR GENEL RBE1 RBE2 RBE3 "
     "RBAR "
     "RBAR1 RROD RTRPLT RTRPLT1 RSPLINE RJOINT RSSCON PLOTEL CHBDYE CHBDYG CHBDYP CHACAB CHACBR CAABSF ";
 
-/// Beginnings of the names of cards that say nothing about a mesh: materials, properties, loads, tables, requests.
+/// Prefixes of the names of cards without meaning for a mesh: materials, properties, loads, tables, requests.
 constexpr std::string_view harmless_cards[]{
     "MAT",    "P",      "TABLE",  "TEMP",   "SPC",   "MPC",    "EIG",    "DLOAD",  "LOAD",  "TLOAD",  "RLOAD",
     "ACSRCE", "FORCE",  "MOMENT", "GRAV",   "ACCEL", "RFORCE", "QVOL",   "QBDY",   "QHBDY", "QVECT",  "QSET",
@@ -53,11 +53,11 @@ constexpr std::string_view harmless_cards[]{
     "FLFACT", "MKAERO", "TRIM",   "GUST",   "SLOAD", "NSM",    "SEQGP",  "ECHO",   "BAROR", "BEAMOR", "NXSTRAT",
     "MDLPRM", "MONPNT", "LSEQ",   "RAND",   "CREEP", "SPOINT", "EPOINT", "THERMAL"};
 
-/// Cards by which parts are joined that share no nodes: equations, glue, contact.
+/// Cards that join parts without shared nodes: equations, glue, contact.
 constexpr std::string_view joining_cards = " MPC BGSET BCTABLE BCTABL1 BCONNECT BCONP ";
 
-/// Place of a Nastran node of an element in Abaqus's order. The orders differ for hexahedra with middle nodes: Nastran
-/// lists the upright edges before those of the upper face.
+/// Index in Abaqus's node order of a node in Nastran's order. They differ for hexahedra with midpoints: Nastran lists
+/// the vertical edges before those of the upper face.
 std::size_t place_of(const BdfElement& element, std::size_t node, std::size_t count) {
   if (element.corners != 8 || count != 20 || node < 12) return node;
   return node < 16 ? node + 4 : node - 4;
@@ -164,9 +164,9 @@ class BdfReader {
   BdfFrames frames_;
   Deck deck_;
   std::unordered_map<std::int64_t, Grid> grids_;
-  std::vector<std::pair<std::int64_t, std::size_t>> grid_order_;  ///< labels, and lines
+  std::vector<std::pair<std::int64_t, std::size_t>> grid_order_;  ///< labels and lines
   std::int64_t default_frame_ = 0;
-  std::set<std::string> joining_;  ///< cards that were noted
+  std::set<std::string> joining_;  ///< cards that have been reported
 };
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 struct Shape {
   int dimension, nodes, corners, order;
 };
-/// Wedges and pyramids have no reference nodes: they are refused by their names.
+/// Wedges and pyramids have no reference nodes; they are refused by name.
 constexpr std::array<Shape, 14> shapes{{{1, 2, 2, 1},
                                         {1, 3, 2, 2},
                                         {2, 3, 3, 1},
@@ -38,7 +38,7 @@ const Edges& edges_of(const Shape& shape) {
   return shape.dimension == 3 && shape.corners == 8 ? hexahedron : none;
 }
 
-/// Reference coordinates, on [-1, 1]^d or the unit simplex.
+/// Reference coordinates of the nodes, on [-1, 1]^d or the unit simplex.
 std::vector<double> reference_nodes(const Shape& shape) {
   using Point = std::array<double, 3>;
   const int d = shape.dimension;

@@ -7,7 +7,7 @@
 
 namespace femcg::mesh {
 
-/// The element of a dimension and so many nodes, in Abaqus's order: vertices, then the middles of edges. Nothing where
+/// Element type with this dimension and number of nodes, in Abaqus's order: vertices, then midpoints of edges. Empty if
 /// there is none.
 std::optional<ElementType> deck_element_type(int dimension, int nodes, std::string name);
 

@@ -28,13 +28,13 @@ namespace {
 
 constexpr std::array<std::string_view, 4> deck_endings{".inp", ".bdf", ".nas", ".unv"};
 
-/// Owns the arrays that the spans of a raw mesh point to.
+/// Owns the arrays that the spans of a raw mesh refer to.
 struct Storage {
   std::vector<double> points;
   std::deque<std::vector<std::uint64_t>> nodes;
 };
 
-/// Numbers the combinations of sets that elements are in: a partition of the elements, refined set by set.
+/// Numbers the combinations of sets that elements belong to: a partition of the elements, refined set by set.
 class Combinations {
  public:
   explicit Combinations(std::size_t elements) : of_element_(elements, 0), in_set_(elements, -1), sets_(1) {}
@@ -89,7 +89,7 @@ class Converter {
     return sets;
   }
 
-  /// A tag for the elements of a property that are in the same sets: the property's number for the first of them.
+  /// Tag for the elements of one property in the same sets: the first such combination gets the property's number.
   int new_tag(int dimension, std::int32_t property) {
     if (property > 0 && used_[dimension].insert(property).second) return property;
     return ++last_tag_[dimension];
@@ -109,7 +109,7 @@ class Converter {
       int& last = last_tag_[deck_->types[element.type].dimension];
       last = std::max(last, element.property);
     }
-    std::map<std::tuple<int, std::int32_t, int>, int> tags;  // of dimension, property and combination
+    std::map<std::tuple<int, std::int32_t, int>, int> tags;  // by dimension, property and combination
     std::map<std::pair<int, int>, PhysicalGroup> groups;     // by set and dimension, in the order of the sets
     for (std::size_t e = 0; e < deck_->elements.size(); ++e) {
       const Deck::Element& element = deck_->elements[e];
@@ -142,7 +142,7 @@ class Converter {
       to.push_back({entity, type, raw_.types[type].nodes, raw_.types[type].corners, std::span(nodes)});
   }
 
-  /// The faces of cells, each surface an entity and a group of its own.
+  /// Adds the faces of cells; each surface becomes an entity and a group of its own.
   void add_surfaces() {
     const int dimension = raw_.dimension - 1;
     for (const Deck::Surface& surface : deck_->surfaces) {
@@ -184,7 +184,7 @@ class Converter {
   RawMesh raw_;
   std::map<std::tuple<int, int, int>, std::vector<std::uint64_t>*> blocks_;
   std::map<int, int> last_tag_;        ///< by dimension
-  std::map<int, std::set<int>> used_;  ///< properties that are tags
+  std::map<int, std::set<int>> used_;  ///< properties used as tags
 };
 
 }  // namespace

@@ -6,8 +6,8 @@
 
 namespace femcg::mesh {
 
-// The decks that read_inp, read_bdf and read_unv make a mesh from. The readers throw std::runtime_error, "line 12:
-// ...", as they do.
+// Readers of the decks that read_inp, read_bdf and read_unv convert to a mesh. They throw std::runtime_error, "line 12:
+// ...", like those.
 
 Deck read_inp_deck(std::string_view text);
 Deck read_bdf_deck(std::string_view text);

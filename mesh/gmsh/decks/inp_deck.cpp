@@ -17,15 +17,15 @@ namespace femcg::mesh {
 
 namespace {
 
-/// Elements of a set or surface as the file names them: a range of labels, or another set.
+/// Elements of a set or surface as written in the file: a range of labels, or another set.
 struct Members {
   std::int64_t first = 0, last = 0, step = 1;
-  std::string_view set;   ///< where it is not empty
+  std::string_view set;   ///< if not empty: a set instead of labels
   std::string_view face;  ///< of a surface
   std::size_t line = 0;
 };
 
-/// Reads keyword by keyword, and finds what sets and surfaces name when all of the file is known.
+/// Reads keyword by keyword; resolves the members of sets and surfaces after the whole file is read.
 class InpReader {
  public:
   explicit InpReader(std::string_view text) : lines_(text) {}
@@ -96,7 +96,7 @@ class InpReader {
     set.elements.insert(set.elements.end(), elements.begin(), elements.end());
   }
 
-  /// An element may go on over several lines.
+  /// Reads an element, which may extend over several lines.
   std::size_t read_element(std::int32_t type, std::vector<std::string_view>& fields) {
     const std::size_t line = lines_.line(), count = static_cast<std::size_t>(deck_.types[type].nodes);
     const std::int64_t label = integer_at(line, fields[0]);
@@ -180,7 +180,7 @@ class InpReader {
     surface_members_.push_back(std::move(members));
   }
 
-  /// Throws where there is none. A set of an instance may be named with it: Part-1-1.Set-1.
+  /// Index of a set. Throws if there is none. A name may carry its instance: Part-1-1.Set-1.
   std::size_t set_named(std::string_view name, std::size_t line) const {
     auto found = set_numbers_.find(upper_case(name));
     if (const std::size_t dot = name.rfind('.'); found == set_numbers_.end() && dot != std::string_view::npos)
@@ -189,7 +189,7 @@ class InpReader {
     return found->second;
   }
 
-  /// Elements that were left out are in no set.
+  /// Adds the members of a set, without elements that were skipped.
   void add_members(const Members& members, std::vector<std::size_t>& elements) {
     if (!members.set.empty()) {
       const std::size_t other = set_named(members.set, members.line);
@@ -223,7 +223,7 @@ class InpReader {
 
   const ElementType& type_of(std::size_t element) const { return deck_.types[deck_.elements[element].type]; }
 
-  /// The side with a label, or without one all that are free. A shell is one side.
+  /// Adds the side with the given label, or all free sides without a label. A shell is one side.
   void add_sides(std::size_t element, const Members& members, std::vector<Deck::Side>& sides) {
     const std::string face = upper_case(members.face);
     const ElementType& type = type_of(element);
@@ -259,7 +259,7 @@ class InpReader {
     return key;
   }
 
-  /// How many cells have a face.
+  /// Number of cells at each face.
   std::map<FaceKey, int>& free_faces() {
     if (!faces_.empty()) return faces_;
     for (std::size_t e = 0; e < deck_.elements.size(); ++e) {
@@ -273,9 +273,9 @@ class InpReader {
 
   InpLines lines_;
   Deck deck_;
-  std::map<std::string, std::size_t> set_numbers_;  ///< by names in upper case
+  std::map<std::string, std::size_t> set_numbers_;  ///< by name in upper case
   std::vector<std::vector<Members>> set_members_, surface_members_;
-  std::vector<std::pair<std::string, std::size_t>> sections_;  ///< sets, and lines
+  std::vector<std::pair<std::string, std::size_t>> sections_;  ///< sets and lines
   std::unordered_set<std::int64_t> left_out_;
   std::map<FaceKey, int> faces_;
   int parts_ = 0, instances_ = 0;

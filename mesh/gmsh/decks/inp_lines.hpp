@@ -8,34 +8,34 @@
 
 namespace femcg::mesh {
 
-/// A keyword of an Abaqus input file: *ELEMENT, TYPE=C3D4, ELSET=part
+/// A keyword line of an Abaqus input file: *ELEMENT, TYPE=C3D4, ELSET=part
 struct InpKeyword {
-  std::string name;                               ///< in upper case, without blanks within
+  std::string name;                               ///< in upper case, without inner blanks
   std::map<std::string, std::string> parameters;  ///< names in upper case; values as written, without quotes
   std::size_t line = 0;
-  std::size_t begin = 0, end = 0;  ///< its bytes, with all lines that it goes on over
+  std::size_t begin = 0, end = 0;  ///< byte range, including continuation lines
 
   bool has(const std::string& parameter) const { return parameters.contains(parameter); }
-  /// Throws std::runtime_error, "line 3: ...", where it is not there.
+  /// Value of a parameter. Throws std::runtime_error, "line 3: ...", if it is missing.
   const std::string& value(const std::string& parameter) const;
 };
 
-/// Walks through an Abaqus input file: keywords, each with lines of fields that commas separate, but for those in
-/// quotes. Comments (**) and blank lines are passed over.
+/// Cursor over an Abaqus input file: keywords, each with data lines of comma-separated fields (commas in quotes do not
+/// separate). Skips comments (**) and blank lines.
 class InpLines {
  public:
   explicit InpLines(std::string_view text) : text_(text) {}
 
-  /// The next keyword, after the data lines that are left of this one. False at the end of the file.
+  /// Skips the rest of the current data lines and reads the next keyword. False at the end of the file.
   bool next_keyword(InpKeyword& keyword);
-  /// The next data line of this keyword, its fields without blanks or quotes at their ends; one that is empty at the
-  /// end is left out. False where there are no more.
+  /// Next data line of this keyword, its fields without blanks or quotes at their ends and without an empty last field.
+  /// False if there are no more.
   bool next_data(std::vector<std::string_view>& fields);
-  /// The number of the line that was read last, from 1.
+  /// Number of the line read last, from 1.
   std::size_t line() const { return line_; }
 
  private:
-  /// The next line that is no comment, without its end; it stays the next one.
+  /// Next line that is no comment, without its line end; does not advance.
   bool peek(std::string_view& line);
   void pass() { at_ = after_peeked_; }
 

@@ -27,8 +27,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> read_keyw
      {"PART", ",NAME,"},
      {"INSTANCE", ",NAME,PART,INSTANCE,LIBRARY,"}}};
 
-/// Keywords that say nothing about a mesh: materials, sections, interactions, loads, output. All that end in SECTION
-/// belong to them, and whatever stands within a step, but for what changes the model there.
+/// Keywords without meaning for a mesh: materials, sections, interactions, loads, output. Also in this group: all
+/// keywords that end in SECTION, and everything within a step unless it changes the model.
 constexpr std::string_view harmless_keywords =
     " HEADING PREPRINT RESTART ASSEMBLY ENDASSEMBLY END ENDPART ENDINSTANCE STEP ENDSTEP AMPLITUDE ORIENTATION "
     "TRANSFORM "
@@ -59,15 +59,15 @@ constexpr std::string_view harmless_keywords =
     "ELEMENTFILE CONTACTPRINT CONTACTFILE FILEFORMAT FILEOUTPUT MONITOR PRINT SECTIONPRINT ENERGYPRINT ENERGYFILE "
     "DESIGNVARIABLES DESIGNRESPONSE SPECIFICGASCONSTANT TRANSFORMF EQUATIONF BOUNDARYF ";
 
-/// Keywords by which cells are joined that share no nodes.
+/// Keywords that join cells without shared nodes.
 constexpr std::string_view joining_keywords =
     " TIE MPC EQUATION CONTACTPAIR EMBEDDEDELEMENT CYCLICSYMMETRYMODEL SHELLTOSOLIDCOUPLING ";
 
-/// Keywords that make or move what a mesh consists of.
+/// Keywords that generate or move parts of a mesh.
 constexpr std::string_view making_keywords =
     " NGEN NFILL NCOPY NMAP ELGEN ELCOPY SYSTEM IMPERFECTION INCLUDE IMPORT SUBMODEL MODELCHANGE ";
 
-/// Families of elements, a longer prefix before those that it begins with.
+/// Families of elements; a longer prefix precedes the shorter ones that it starts with.
 constexpr std::array<std::pair<std::string_view, int>, 19> families{{{"AC3D", 3},
                                                                      {"C3D", 3},
                                                                      {"Q3D", 3},
@@ -88,7 +88,7 @@ constexpr std::array<std::pair<std::string_view, int>, 19> families{{{"AC3D", 3}
                                                                      {"R2D", 1},
                                                                      {"S", 2}}};
 
-/// Families of elements that are neither cells nor facets, which a warning counts.
+/// Families of elements that are neither cells nor facets; a warning counts them.
 constexpr std::array<std::string_view, 21> left_out_families{
     "B2",     "B3",    "PIPE", "ELBOW", "FRAME", "SPRING", "DASHPOT", "MASS", "ROTARYI", "HEATCAP", "CONN",
     "JOINTC", "DCOUP", "GAP",  "DGAP",  "RB2D",  "RB3D",   "ITT",     "ITS",  "LS3S",    "LS6"};
@@ -97,7 +97,7 @@ bool lists(std::string_view words, std::string_view word) {
   return words.find(fmt::format(" {} ", word)) != words.npos;
 }
 
-/// The number of nodes that the digits say: 10 of "10M", 6 of STRI65 and 8 of S8R5, whose last digit is something else.
+/// Number of nodes in a type's digits: 10 of "10M", 6 of STRI65 and 8 of S8R5, whose last digit means something else.
 int node_count(std::string_view family, std::string_view digits) {
   int count = 0;
   for (const char c : digits) {
@@ -119,7 +119,7 @@ std::optional<ElementType> inp_element_type(std::string_view type, std::size_t l
                  fmt::format("elements of type {} are axisymmetric, which no cell of femcg is: give the solid, or "
                              "write the radius into the coefficients of a plane mesh",
                              printable(name)));
-  if (rest.starts_with("DC") || rest.starts_with("DS")) rest.remove_prefix(1);  // for heat transfer
+  if (rest.starts_with("DC") || rest.starts_with("DS")) rest.remove_prefix(1);  // heat transfer elements
   for (const auto& [prefix, dimension] : families) {
     if (!rest.starts_with(prefix)) continue;
     const int nodes = node_count(prefix, rest.substr(prefix.size()));

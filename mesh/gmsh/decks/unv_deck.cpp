@@ -18,23 +18,23 @@ namespace femcg::mesh {
 namespace {
 
 // Datasets that are read: 164 units; 2411, 781, 15 nodes; 2412, 780 elements; 2467, 2477, 2452, 2435, 2432, 2430, 2429
-// groups; 2420 coordinate systems, which must be that of the part.
+// groups; 2420 coordinate systems, which must be the part's.
 
-/// Datasets that say nothing about a mesh: headers, materials, properties, loads, results, trace lines.
+/// Datasets without meaning for a mesh: headers, materials, properties, loads, results, trace lines.
 constexpr int harmless_datasets[]{55,  56,  57,  58,   82,   83,   151,  754,  755,  757, 758,
                                   770, 771, 772, 773,  775,  776,  777,  778,  779,  788, 789,
                                   790, 791, 792, 1700, 1703, 1710, 2400, 2414, 2437, 2448};
 
-/// Descriptors of elements, and their dimension; what they have of nodes is written with each.
+/// Element descriptors and their dimensions; the number of nodes is written with each element.
 constexpr std::pair<int, int> descriptors[]{
     {11, 1}, {21, 1},  {22, 1},  {23, 1},  {24, 1},  {41, 2},  {42, 2},  {44, 2},  {45, 2},  {51, 2},  {52, 2}, {54, 2},
     {55, 2}, {61, 2},  {62, 2},  {64, 2},  {65, 2},  {71, 2},  {72, 2},  {74, 2},  {75, 2},  {91, 2},  {92, 2}, {94, 2},
     {95, 2}, {111, 3}, {112, 3}, {113, 3}, {115, 3}, {116, 3}, {118, 3}, {101, 3}, {102, 3}, {104, 3}, {105, 3}};
 
-/// Elements that are neither cells nor facets, which a warning counts: rigid, springs, dampers, masses, gaps.
+/// Elements that are neither cells nor facets (rigid, springs, dampers, masses, gaps); a warning counts them.
 constexpr int left_out_descriptors[]{121, 122, 136, 137, 138, 139, 141, 142, 151, 152, 161};
 
-/// Abaqus's place of each node of a dataset. An element with middle nodes has them between its vertices there.
+/// Index in Abaqus's order of each node of a dataset, which lists midpoints between the vertices.
 std::vector<int> places(const ElementType& type) {
   if (type.dimension == 2 && type.nodes == 6) return {0, 3, 1, 4, 2, 5};
   if (type.dimension == 2 && type.nodes == 8) return {0, 4, 1, 5, 2, 6, 3, 7};
@@ -47,12 +47,12 @@ std::vector<int> places(const ElementType& type) {
   return same;
 }
 
-/// Walks through the datasets of a universal file.
+/// Cursor over the datasets of a universal file.
 class UnvLines {
  public:
   explicit UnvLines(std::string_view text) : text_(text) {}
 
-  /// The number of the next dataset; nothing at the end. Passes over what is left of this one.
+  /// Skips the rest of the current dataset and returns the number of the next one; empty at the end.
   std::optional<int> next_dataset() {
     std::string_view line;
     while (inside_ && next(line)) {
@@ -72,7 +72,7 @@ class UnvLines {
     return std::nullopt;
   }
 
-  /// The next line of this dataset; false at its end. Throws where the file ends within it.
+  /// Next line of this dataset; false at its end. Throws if the file ends within it.
   bool next(std::string_view& line) {
     if (!inside_) return false;
     if (!next_line(line)) throw std::runtime_error("the file is cut short: its last dataset has no end (-1)");
@@ -80,12 +80,12 @@ class UnvLines {
     return inside_;
   }
 
-  /// The words of the next line; empty at the end.
+  /// Words of the next line; empty at the end of the dataset.
   std::vector<std::string_view> words() {
     std::string_view line;
     return next(line) ? split(line) : std::vector<std::string_view>();
   }
-  /// Throws where the dataset ends, or the line has fewer.
+  /// The same; throws if the dataset ends or the line has fewer words than `least`.
   std::vector<std::string_view> words(std::size_t least) {
     std::vector<std::string_view> found = words();
     if (found.size() < least) fail_at_line(number_, fmt::format("a line with {} numbers is missing here", least));
@@ -117,7 +117,7 @@ class UnvLines {
   bool inside_ = false;
 };
 
-/// Reads dataset 164 (units): returns the metres of one unit of length, 1 over its factor.
+/// Reads dataset 164 (units): returns the length of its unit in metres, 1 / factor.
 double metres(UnvLines& lines) {
   lines.words(1);
   const double factor = real_at(lines.number(), lines.words(1)[0]);
@@ -180,7 +180,7 @@ class UnvReader {
     }
   }
 
-  /// On one line each, or with coordinates on a second one.
+  /// Reads nodes with `lines` lines each: coordinates on the same line, or on a second one.
   void read_nodes(int lines) {
     for (auto words = lines_.words(); !words.empty(); words = lines_.words()) {
       if (words.size() < 4)
@@ -200,7 +200,7 @@ class UnvReader {
     }
   }
 
-  /// The line of an element: its number, descriptor, property (third, or fourth of eight), ..., number of nodes.
+  /// Reads elements. Element line: number, descriptor, property (third, or fourth of eight), ..., number of nodes.
   void read_elements(std::size_t numbers) {
     for (auto words = lines_.words(); !words.empty(); words = lines_.words()) {
       const std::size_t line = lines_.number();
@@ -209,7 +209,7 @@ class UnvReader {
                          property = integer_at(line, words[numbers == 8 ? 3 : 2]),
                          count = integer_at(line, words[numbers - 1]);
       if (count < 1 || count > 100) fail_at_line(line, fmt::format("an element cannot have {} nodes", count));
-      // A line on the orientation and ends of a beam comes first; rods have it in some files only.
+      // Beams have an extra line with orientation and ends first; rods have it in some files only.
       const bool beam = 21 <= descriptor && descriptor <= 24, rod = descriptor == 11;
       words = lines_.words(1);
       if (beam || (rod && std::ssize(words) == count + 1)) words = lines_.words(1);
@@ -248,8 +248,8 @@ class UnvReader {
     deck_.add_element(label, deck_.type_number(*type), static_cast<std::int32_t>(property), in_order, line);
   }
 
-  /// A group: eight numbers, of which the last counts its members, its name, and so many members of `each` numbers, of
-  /// which the first two are kind and label.
+  /// Reads groups: eight numbers, the last of which counts the members, then the name, then the members with `each`
+  /// numbers, of which the first two are kind and label.
   void read_groups(std::size_t each) {
     constexpr std::int64_t nodes = 7, elements = 8;
     for (auto words = lines_.words(); !words.empty(); words = lines_.words()) {
@@ -284,9 +284,9 @@ class UnvReader {
     return deck_.sets.size() - 1;
   }
 
-  /// Throws unless all systems are Cartesian and that of the part.
+  /// Throws unless all systems are Cartesian and are the part's.
   void check_systems() {
-    lines_.words(1);  // of the part
+    lines_.words(1);  // the part's number
     std::string_view line;
     lines_.next(line);  // its name
     for (auto words = lines_.words(); !words.empty(); words = lines_.words()) {
@@ -310,7 +310,7 @@ class UnvReader {
 
   UnvLines lines_;
   Deck deck_;
-  std::vector<std::vector<std::pair<std::int64_t, std::size_t>>> members_;  ///< labels and lines, by set
+  std::vector<std::vector<std::pair<std::int64_t, std::size_t>>> members_;  ///< labels and lines of each set's members
   bool has_units_ = false;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The number of bytes of a character in UTF-8 that begins a text; 0 where none does.
+/// Number of bytes of the UTF-8 character at the beginning of a text; 0 if there is none.
 std::size_t character_of_utf8(std::string_view text) {
   const auto first = static_cast<unsigned char>(text[0]);
   const std::size_t count = first < 0x80   ? 1
@@ -56,7 +56,7 @@ std::string from_latin1(std::string_view text) {
   return made;
 }
 
-/// Without the byte order mark that some editors put before a text. Throws where it is none.
+/// Text without a byte order mark. Throws for binary data and UTF-16.
 std::string_view text_of(const FileBytes& bytes) {
   constexpr std::string_view mark = "\xEF\xBB\xBF";
   const std::string_view text = bytes.view();
@@ -69,7 +69,7 @@ std::size_t count_lines(std::string_view text) {
   return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
 }
 
-/// 12 of "line 12: ..."; 0 where a sentence begins otherwise.
+/// Line number of a sentence "line 12: ..."; 0 for any other sentence.
 std::size_t line_of(std::string_view sentence) {
   constexpr std::string_view word = "line ";
   std::size_t line = 0;
@@ -79,7 +79,7 @@ std::size_t line_of(std::string_view sentence) {
   return error == std::errc() && end != last && *end == ':' ? line : 0;
 }
 
-/// "line 12 of 'nodes.inc': ..."
+/// Sentence with the file of its line: "line 12 of 'nodes.inc': ...".
 std::string in_file(const std::string& sentence, const std::string& file) {
   const std::size_t line = line_of(sentence);
   if (line == 0 || file.empty()) return sentence;
@@ -186,7 +186,7 @@ void WholeDeck::append_file(const Include& include, const std::string& from, con
   std::string name = include.file;
   std::error_code error;
   const auto found = [&] { return fs::exists(folder_ / name, error) ? folder_ / name : folder / name; };
-  if (!fs::exists(found(), error)) std::ranges::replace(name, '\\', '/');  // as Windows writes it
+  if (!fs::exists(found(), error)) std::ranges::replace(name, '\\', '/');  // Windows path
   const fs::path path = found();
   if (!fs::exists(path, error)) refuse("is not there: its name is taken relative to the folder of the deck");
   if (!fs::is_regular_file(path, error)) refuse("is none");

@@ -17,7 +17,7 @@ namespace femcg::mesh {
 
 namespace {
 
-constexpr std::size_t most_faces = 1000;  // of a rough surface, beyond which each connected one is a face
+constexpr std::size_t most_faces = 1000;  // of a rough surface; beyond, each connected surface is one face
 
 class BoundaryFaces {
  public:
@@ -35,7 +35,7 @@ class BoundaryFaces {
 
   bool empty() const { return facets_.empty(); }
 
-  /// Raw numbers of the nodes of a facet: its vertices, and those others that the file has.
+  /// Raw node numbers of a facet: its vertices, and those further nodes that the file has.
   std::vector<std::uint64_t> nodes(std::size_t facet) const {
     std::vector<std::uint64_t> found;
     const auto of_cell = mesh_->nodes(facets_[facet].cell);
@@ -44,9 +44,9 @@ class BoundaryFaces {
     return found;
   }
 
-  /// The facets of each entity: faces in the order of their first facets, then the parts of faces where rules hold.
+  /// Facets of each entity: faces in the order of their first facets, then the parts of faces that match rules.
   std::vector<std::vector<std::size_t>> entities(const GmshOptions& options) {
-    std::map<std::size_t, std::map<std::vector<bool>, std::vector<std::size_t>>> faces;  // by first facet and rules
+    std::map<std::size_t, std::map<std::vector<bool>, std::vector<std::size_t>>> faces;  // by first facet, then rules
     for (std::size_t f = 0; f < facets_.size(); ++f) faces[first_of(f)][rules_of(f, options)].push_back(f);
     std::vector<std::vector<std::size_t>> whole, parts;
     for (auto& [first, by_rules] : faces)
@@ -91,7 +91,7 @@ class BoundaryFaces {
     return count;
   }
 
-  /// For each rule on boundary facets, whether it holds at all nodes of a facet.
+  /// For each rule on boundary facets, true if it holds at all nodes of the facet.
   std::vector<bool> rules_of(std::size_t facet, const GmshOptions& options) const {
     std::vector<bool> holds;
     const std::vector<std::uint64_t> at = nodes(facet);
@@ -107,13 +107,13 @@ class BoundaryFaces {
   const RawMesh* raw_;
   const Mesh* mesh_;
   FacetVertices vertices_;
-  std::vector<std::uint64_t> raw_numbers_;  ///< of the mesh's nodes; 0 where the file has none
-  std::vector<std::vector<int>> nodes_;     ///< of the cells, by facet
+  std::vector<std::uint64_t> raw_numbers_;  ///< of the mesh's nodes; 0 if the file lacks the node
+  std::vector<std::vector<int>> nodes_;     ///< nodes of a cell, [facets][nodes]
   std::vector<BoundaryFacet> facets_;
-  std::vector<std::size_t> first_;  ///< joined ones lead to the first facet of their face
+  std::vector<std::size_t> first_;  ///< union-find: leads to the first facet of the face
 };
 
-/// Owns the arrays that the spans of a raw mesh point to.
+/// Owns the arrays that the spans of a raw mesh refer to.
 struct Storage {
   std::shared_ptr<const void> of_file;
   std::vector<std::vector<std::uint64_t>> nodes;

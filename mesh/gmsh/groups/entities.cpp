@@ -22,7 +22,8 @@ std::set<int> tags_of(const std::vector<ElementBlock>& blocks) {
   return tags;
 }
 
-/// Physical groups and rules; a rule that does not hold here is what a person came to mend, and no reason to stop.
+/// Names of entities from physical groups and rules. A rule that does not apply gives a warning, not an error: this
+/// mesh is for inspecting entities.
 EntityNames groups_of(const RawMesh& raw, const GmshOptions& options, int dimension,
                       std::vector<std::string>& warnings) {
   EntityNames names = physical_names(raw, dimension);

@@ -9,11 +9,11 @@
 
 namespace femcg::mesh {
 
-/// Makes every entity that has cells a region of the mesh, by tag. Rules that match nothing are remarked on.
+/// Makes each entity with cells a region of the mesh, by tag. Rules that match nothing give a warning.
 std::vector<Entity> assign_region_entities(const RawMesh& raw, const GmshOptions& options, Mesh& mesh);
 
-/// Makes every entity that has facets of cells a boundary group of the mesh, by tag, also where they lie between two
-/// cells; `node_numbers` is what copy_cells returned. Elements that are no facet of a cell are left out with a warning.
+/// Makes each entity with facets of cells a boundary group of the mesh, by tag, including facets between two cells.
+/// Elements that are no facet of a cell are skipped with a warning. `node_numbers`: the result of copy_cells.
 std::vector<Entity> assign_face_entities(const RawMesh& raw, const GmshOptions& options,
                                          std::span<const std::int32_t> node_numbers, Mesh& mesh);
 

@@ -9,7 +9,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// The older format repeats an element that is in several groups.
+/// Sorts facets and removes duplicates: format 2 repeats an element that is in several groups.
 void sort_each_once(std::vector<BoundaryFacet>& facets) {
   const auto key = [](const BoundaryFacet& facet) { return std::pair(facet.cell, facet.facet); };
   std::sort(facets.begin(), facets.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });

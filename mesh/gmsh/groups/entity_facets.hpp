@@ -12,30 +12,30 @@
 
 namespace femcg::mesh {
 
-/// The facets of cells that the elements on some entities are, sorted by cell and facet, each once.
+/// Facets of cells that coincide with the elements of some entities, sorted by cell and facet, each once.
 struct FacetsOfElements {
   std::vector<BoundaryFacet> outer;  ///< of one cell
-  std::vector<BoundaryFacet> inner;  ///< between two cells, given as that of the first
+  std::vector<BoundaryFacet> inner;  ///< between two cells, given as facet of the first
   std::size_t strays = 0;            ///< elements that are no facet of a cell
 };
 
-/// Finds the facets of the cells that elements of one dimension less lie on: those with the same vertices.
+/// Finds the facets of cells that coincide with elements of one dimension less: those with the same vertices.
 class EntityFacets {
  public:
-  /// Facets of the elements on these entities; `node_numbers` is what copy_cells returned.
+  /// Facets of the elements on these entities; `node_numbers`: the result of copy_cells.
   EntityFacets(const RawMesh& raw, const std::set<int>& entities, std::span<const std::int32_t> node_numbers,
                const Mesh& mesh);
 
-  /// The facets on some of these entities.
+  /// Facets on some of these entities.
   FacetsOfElements of(const std::set<int>& entities) const;
 
  private:
-  /// Sorted vertices of a facet, after as many times no_node as it has less than four.
+  /// Sorted vertices of a facet, padded in front with no_node to four.
   using Key = std::array<std::int32_t, 4>;
   struct HashKey {
     std::size_t operator()(const Key& key) const;
   };
-  /// The cells that share a facet, and the first of them.
+  /// Number of cells that share a facet, and the first of them.
   struct Cells {
     int count = 0;
     BoundaryFacet first{};

@@ -18,7 +18,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// The least and greatest coordinates of some nodes.
+/// Bounding box of some nodes.
 struct Box {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -59,7 +59,7 @@ std::string describe_entities(const RawMesh& raw, const std::vector<ElementBlock
                      dimension, boxes.empty() ? "" : ", in metres: ", fmt::join(list, ", "));
 }
 
-/// A condition that holds everywhere is mostly one in another unit.
+/// Warning for a condition that holds everywhere, which often is written in another unit.
 std::string all_matched(const RawMesh& raw, const std::string& name, const GroupRule& rule, std::size_t count) {
   constexpr std::array<const char*, 3> kinds{"curves", "faces", "solids"};
   Box box;
@@ -75,7 +75,8 @@ bool holds_everywhere(const RawMesh& raw, const ElementBlock& block, const Group
   });
 }
 
-/// Nothing where no element has vertices. Throws where two are as near. A point far away is mostly one in another unit.
+/// Entity nearest to the rule's point; empty if no element has vertices. Throws if two are equally near. Warns if the
+/// point is far away, often because of another unit.
 std::optional<int> entity_near(const RawMesh& raw, const std::string& name, const GroupRule& rule,
                                std::vector<std::string>* warnings) {
   const Nearest nearest = nearest_entity(raw, rule.dimension, rule.near);
@@ -94,7 +95,7 @@ std::optional<int> entity_near(const RawMesh& raw, const std::string& name, cons
   return nearest.entity;
 }
 
-/// Those that have elements. Throws where there are none.
+/// Entities with the rule's name that have elements. Throws if there are none.
 std::set<int> entities_of_name(const RawMesh& raw, const std::set<int>& present, const std::string& name,
                                const GroupRule& rule) {
   std::set<int> found;
@@ -117,7 +118,7 @@ void check_dimension(const RawMesh& raw, const std::string& name, const GroupRul
                                          name, rule.dimension, raw.dimension, raw.dimension - 1));
 }
 
-/// The entities of a group of the file.
+/// Entities of a physical group of the file.
 std::set<int> entities_of_group(const RawMesh& raw, const std::string& name, int dimension) {
   std::set<int> entities;
   for (const PhysicalGroup& group : raw.groups)

@@ -17,7 +17,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// The one region of an entity: its rule's, else its first physical group's, else "".
+/// Region of an entity: by its rule, else its first physical group, else "".
 std::string region_of(int entity, const EntityNames& ruled, const EntityNames& physical,
                       std::vector<std::string>& warnings) {
   if (const auto found = ruled.find(entity); found != ruled.end()) {
@@ -40,7 +40,7 @@ std::set<int> entities_with_names(const EntityNames& names) {
   return entities;
 }
 
-/// Groups of points, and of curves in space, name nothing that a scalar equation has conditions on.
+/// Warns about groups of points, and of curves in 3D, on which a scalar equation has no conditions.
 void warning_unused_groups(const RawMesh& raw, std::vector<std::string>& warnings) {
   const int dimension = raw.dimension;
   std::vector<std::string> unused;
@@ -102,7 +102,7 @@ void assign_boundaries(const RawMesh& raw, const GmshOptions& options, std::span
                                           name, empty ? ", where no condition can hold" : ""));
     else if (empty)
       mesh.warnings.push_back(fmt::format("left out the boundary group '{}', which has no elements", name));
-    // One that lies between cells stays by its name, to be told from one that is unknown.
+    // A group between cells keeps its name, with no facets, to be distinguished from an unknown group.
     if (!empty || inner > 0) mesh.boundaries.push_back({name, std::move(facets.outer)});
   }
   warning_unused_groups(raw, mesh.warnings);

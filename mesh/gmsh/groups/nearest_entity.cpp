@@ -13,8 +13,8 @@ namespace {
 
 using Point = Eigen::Vector3d;
 
-/// From p to the simplex of the given vertices: to the foot of the perpendicular where that lies within, else to one of
-/// the facets. A degenerate simplex is as near as its facets.
+/// Distance from p to a simplex: to the foot of the perpendicular if it lies inside, else to the nearest facet. For a
+/// degenerate simplex, the distance to its facets.
 double distance_to_simplex(const Point& p, std::span<const Point> vertices) {
   const std::size_t edges = vertices.size() - 1;
   if (edges == 0) return (p - vertices[0]).norm();
@@ -32,7 +32,7 @@ double distance_to_simplex(const Point& p, std::span<const Point> vertices) {
   return least;
 }
 
-/// The simplices that an element of so many vertices is cut into, by its vertices in Gmsh's order.
+/// Simplices that an element with `corners` vertices is split into, as indices of its vertices in Gmsh's order.
 std::vector<std::vector<int>> simplices(int dimension, int corners) {
   if (dimension == 2 && corners == 4) return {{0, 1, 2}, {0, 2, 3}};
   if (dimension == 3 && corners == 8)
@@ -42,12 +42,12 @@ std::vector<std::vector<int>> simplices(int dimension, int corners) {
   return {all};
 }
 
-/// Distances of the entities, and the extent of their nodes.
+/// Distances of the entities, and the bounding box of their nodes.
 class Distances {
  public:
   Distances(const RawMesh& raw, int dimension, const Point& p) : raw_(&raw), plane_(raw.dimension == 2), p_(p) {
     for (const ElementBlock& block : raw.elements(dimension)) {
-      if (block.corners == 0) continue;  // of a type that is known by name alone, it is nowhere
+      if (block.corners == 0) continue;  // types known by name only have no position
       const std::vector<std::vector<int>> parts = simplices(dimension, block.corners);
       double& least = of_entity_.try_emplace(block.entity, std::numeric_limits<double>::infinity()).first->second;
       for (std::size_t e = 0; e < block.size(); ++e) visit(block, e, parts, least);
@@ -80,7 +80,7 @@ class Distances {
       high_ = high_.cwiseMax(vertices[v]);
       size = std::max(size, (vertices[v] - vertices[0]).norm());
     }
-    if ((vertices[0] - p_).norm() - size > least) return;  // no point of it is nearer than that
+    if ((vertices[0] - p_).norm() - size > least) return;  // all its points are farther away
     for (const std::vector<int>& part : parts) {
       std::array<Point, 4> simplex;
       for (std::size_t v = 0; v < part.size(); ++v) simplex[v] = vertices[part[v]];

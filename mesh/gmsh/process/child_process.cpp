@@ -27,10 +27,10 @@ namespace femcg::mesh {
 
 namespace {
 
-// Exit statuses of the child, beside 0.
+// Nonzero exit statuses of the child.
 constexpr int status_exited = 101, status_out_of_memory = 102;
 
-/// Address space is counted, of which this process may have reserved much more than it uses (CUDA does).
+/// Limits the address space relative to what is reserved already, which may be much more than is used (CUDA).
 void limit_memory(std::int64_t bytes) {
   rlimit limit{};
   if (bytes >= unlimited_memory || getrlimit(RLIMIT_AS, &limit) != 0) return;
@@ -47,9 +47,9 @@ void silence() {
 
 void prepare_child(pid_t parent, std::int64_t memory) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(status_exited);  // it ended in between
+  if (getppid() != parent) _exit(status_exited);  // the parent ended in between
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL})
-    if (std::signal(signal, SIG_DFL) == SIG_IGN) std::signal(signal, SIG_IGN);  // as under nohup
+    if (std::signal(signal, SIG_DFL) == SIG_IGN) std::signal(signal, SIG_IGN);  // already ignored, as under nohup
   silence();
   std::ofstream("/proc/self/oom_score_adj") << 1000;
   constexpr rlimit no_core{0, 0};
@@ -81,15 +81,14 @@ void* run_work(void* argument) {
   prepare_child(parent, memory);
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  constexpr std::size_t stack = std::size_t{256}
-                                << 20;  // recursion of a mesher may be deep; only what is used is taken
+  constexpr std::size_t stack = std::size_t{256} << 20;  // a mesher may recurse deeply; untouched stack costs nothing
   pthread_attr_setstacksize(&attributes, stack);
   pthread_t thread;
   if (pthread_create(&thread, &attributes, run_work, &work) == 0) pthread_join(thread, nullptr);
   _exit(status_out_of_memory);
 }
 
-/// A file without a name, in memory.
+/// Anonymous file in memory.
 class SharedFile {
  public:
   SharedFile() : descriptor_(memfd_create("femcg", MFD_CLOEXEC)) {
@@ -115,7 +114,7 @@ class SharedFile {
   int descriptor_;
 };
 
-/// What the status of a child that has ended says.
+/// Fills `result` from the exit status of the child.
 void explain(int status, const rusage& usage, ChildResult& result) {
   if (WIFEXITED(status)) {
     result.end = WEXITSTATUS(status) == 0                      ? ChildEnd::done
@@ -124,7 +123,7 @@ void explain(int status, const rusage& usage, ChildResult& result) {
     return;
   }
   const int signal = WTERMSIG(status);
-  // What does not expect that there is no memory crashes without it.
+  // Code that does not handle failed allocations crashes when out of memory.
   const bool took_much = 1024 * static_cast<std::int64_t>(usage.ru_maxrss) > result.memory_limit / 2;
   result.end = signal == SIGINT || signal == SIGTERM || signal == SIGHUP ? ChildEnd::interrupted
                : signal == SIGKILL || took_much                          ? ChildEnd::out_of_memory

@@ -10,27 +10,27 @@
 
 namespace femcg::mesh {
 
-/// How a child process came to its end.
+/// How a child process ended.
 enum class ChildEnd { done, exited, out_of_memory, interrupted, crashed };
 
 struct ChildResult {
   ChildEnd end = ChildEnd::done;
-  std::string reason;                 ///< "segmentation fault", where it crashed
-  std::int64_t memory_limit = 0;      ///< bytes that it was allowed beyond those of this process
-  std::string_view bytes;             ///< what it wrote, where it is done
-  std::shared_ptr<const void> owner;  ///< of the bytes
+  std::string reason;                 ///< "segmentation fault", if it crashed
+  std::int64_t memory_limit = 0;      ///< bytes that it was allowed in addition to those of this process
+  std::string_view bytes;             ///< its output, if done
+  std::shared_ptr<const void> owner;  ///< owns the bytes
 };
 
-/// Runs work in a child process, made from this one by fork, and waits for it: what the work may do to a process,
-/// from a crash to Exit, ends that one only.
+/// Runs work in a forked child process and waits for it: anything that the work may do to a process, from a crash to
+/// Exit, ends only the child.
 ///
-/// - It runs on a thread of its own, since OpenMP in a child of fork knows threads that are not there: a thread that
-///   has seen no OpenMP yet begins with none.
-/// - It may take no more memory than is free, and is the first that a system without any ends; where this process ends,
-///   so does it.
-/// - Its standard output and error go nowhere, it cannot run other programs, and it writes no files (sandbox.hpp).
+/// - The work runs on a thread of its own: after a fork, OpenMP refers to threads that do not exist, but a thread that
+/// has not used OpenMP yet starts without any.
+/// - The child may use no more memory than is free, is the first that the kernel kills when out of memory, and ends
+/// when this process ends.
+/// - Its standard output and error are discarded; it cannot run other programs, and writes no files (sandbox.hpp).
 ///
-/// `work` must not throw, but for std::bad_alloc. Throws std::runtime_error where there can be no child.
+/// `work` must throw nothing but std::bad_alloc. Throws std::runtime_error if no child can be made.
 ChildResult run_in_child(const std::function<void(SharedWriter&)>& work);
 
 }  // namespace femcg::mesh

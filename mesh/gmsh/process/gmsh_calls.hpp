@@ -7,8 +7,8 @@
 #include "mesh/gmsh/raw/meshing_plan.hpp"
 #include "mesh/gmsh/raw/shared_bytes.hpp"
 
-// The one way into libfemcg_gmsh.so, made from mesh/gmsh/sdk, a library of its own that is loaded when a mesh needs
-// Gmsh: libgmsh comes with a hundred others, from OpenCASCADE to MED, whose start would otherwise come before every
+// Entry point of libfemcg_gmsh.so (made from mesh/gmsh/sdk), a library that is loaded only when a mesh needs Gmsh:
+// libgmsh depends on about a hundred others, from OpenCASCADE to MED, whose start-up would otherwise delay every
 // command.
 
 namespace femcg::mesh {
@@ -16,12 +16,12 @@ namespace femcg::mesh {
 /// First word of an answer: a result follows, or an error message.
 enum class Answer : std::int64_t { result, refused };
 
-/// To be called in Gmsh's process (child_process.hpp); they throw nothing but std::bad_alloc.
+/// Functions to be called in Gmsh's process (child_process.hpp); they throw nothing but std::bad_alloc.
 struct GmshCalls {
-  /// Answers with what read_raw_mesh reads.
+  /// Writes the raw mesh for read_raw_mesh, or an error message.
   void (*make_raw_mesh)(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions,
                         SharedWriter& writer);
-  /// Answers with Gmsh's version.
+  /// Writes Gmsh's version.
   void (*tell_version)(SharedWriter& writer);
 };
 

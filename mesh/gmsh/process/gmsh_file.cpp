@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The first line that is not blank, at most 40 characters of it.
+/// First nonblank line, at most 40 characters of it.
 std::string first_line(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw std::runtime_error("the file cannot be opened for reading");
@@ -53,7 +53,7 @@ void check_commands(const fs::path& file) {
     };
     const GeoWord next = i + 1 < words.size() ? words[i + 1] : GeoWord{};
     if (is_of(runs)) refuse("run a command of the system, which a geometry may not do here: take it out");
-    if (is_of(writes) && next.text != ".")  // else an option: Print.Background
+    if (is_of(writes) && next.text != ".")  // an option otherwise: Print.Background
       refuse("write a file, which a geometry may not do here: take it out");
     if (is_of(opens) && next.kind == GeoWord::Kind::quoted && has_options_beside(file.parent_path() / next.text))
       refuse(fmt::format("have Gmsh run {}.opt as a script, too: take that away, or rename it", next.text));
@@ -65,7 +65,7 @@ bool is_mesh_file(const fs::path& file) {
   if (const std::string why = why_unreadable(file); !why.empty()) throw std::runtime_error(why);
   const std::string line = first_line(file);
   if (line.empty()) throw std::runtime_error("the file is empty");
-  // Gmsh takes a .msh file that does not begin like one for a .geo script.
+  // Gmsh takes a .msh file without the usual beginning for a .geo script.
   if (kind == ".msh" && line[0] != '$')
     throw std::runtime_error(fmt::format("a .msh file begins with $MeshFormat, this one with '{}'", line));
   return has_mesh_ending(file);

@@ -24,7 +24,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Loaded on the first call, here and not in the child, so that several meshes load it once.
+/// Functions of the library, which is loaded on the first call, in this process and not in the child, so that several
+/// meshes load it once.
 const GmshCalls& gmsh_calls() {
   static const GmshCalls* const calls = [] {
     void* library = dlopen("libfemcg_gmsh.so", RTLD_NOW | RTLD_LOCAL);
@@ -35,7 +36,7 @@ const GmshCalls& gmsh_calls() {
   return *calls;
 }
 
-/// One sentence on a process that did not live to answer.
+/// One sentence on a process that ended without an answer.
 std::string fate(const ChildResult& result) {
   switch (result.end) {
     case ChildEnd::exited:
@@ -51,8 +52,8 @@ std::string fate(const ChildResult& result) {
   }
 }
 
-/// A folder of its own with a way to a file and nothing else: Gmsh runs NAME.opt beside any NAME that it opens, as a
-/// script. A .geo file is included by another, so that paths in it stay relative to where it lies.
+/// Temporary folder that holds only a link to a file: Gmsh runs NAME.opt next to any NAME that it opens, as a script. A
+/// .geo file is included by another one, so that paths in it stay relative to its folder.
 class FileAlone {
  public:
   explicit FileAlone(const fs::path& file) : FileAlone() {
@@ -98,7 +99,7 @@ class FileAlone {
   fs::path real_, folder_, way_;
 };
 
-/// The answer of Gmsh's process, from behind its first number on.
+/// Answer of Gmsh's process, after its first number.
 SharedReader accepted(const ChildResult& result) {
   if (result.end != ChildEnd::done) throw std::runtime_error(fate(result));
   SharedReader reader(result.bytes);

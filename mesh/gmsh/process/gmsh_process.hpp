@@ -8,9 +8,9 @@
 
 namespace femcg::mesh {
 
-/// Reads the mesh, or meshes the geometry, by Gmsh in a process of its own (child_process.hpp): Gmsh may crash, exit,
-/// or take all memory that it can get. Coordinates are multiplied by the factor of the plan. Throws std::runtime_error
-/// with one sentence, which does not name the file.
+/// Reads the mesh, or meshes the geometry, with Gmsh in a process of its own (child_process.hpp), since Gmsh may crash,
+/// exit, or use up all memory. Coordinates are multiplied by the factor of the plan. Throws std::runtime_error with one
+/// sentence, which does not name the file.
 RawMesh gmsh_raw_mesh(const GmshOptions& options, const MeshingPlan& plan, std::size_t declared_partitions = 0);
 
 }  // namespace femcg::mesh

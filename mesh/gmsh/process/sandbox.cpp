@@ -22,7 +22,7 @@ constexpr sock_filter deny = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM
 constexpr sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
 constexpr sock_filter load_call = BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr));
 
-// Numbers that are the same on every processor, and that older headers lack.
+// System call numbers that are the same on every architecture and that older headers lack.
 constexpr unsigned io_uring_setup = 425, openat2 = 437, landlock_create_ruleset = 444, landlock_restrict_self = 446,
                    fchmodat2 = 452;
 
@@ -35,7 +35,7 @@ void deny_calls(std::initializer_list<unsigned> numbers, Filter& filter) {
   }
 }
 
-/// Denies open or openat where the argument has a flag with which a file can change.
+/// Denies open or openat if the argument has a flag that allows changing a file.
 void deny_opening_for_writing(unsigned call, unsigned argument, Filter& filter) {
   constexpr unsigned writing = O_ACCMODE | O_CREAT | O_TRUNC;
   const auto place = static_cast<unsigned>(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
@@ -46,7 +46,7 @@ void deny_opening_for_writing(unsigned call, unsigned argument, Filter& filter) 
   filter.push_back(load_call);
 }
 
-/// The calls of the processor's own kind: those of 32 bits have other numbers.
+/// Denies system calls of another architecture: 32-bit calls have other numbers.
 void deny_other_kinds(bool x86_64, Filter& filter) {
   constexpr unsigned first_of_x32 = 0x40000000;
   filter.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch)));
@@ -67,7 +67,7 @@ Filter filter_of_calls() {
               SYS_fchmod,   SYS_fchmodat,  fchmodat2,  SYS_fchown,     SYS_fchownat,         SYS_utimensat,
               SYS_setxattr, SYS_lsetxattr, SYS_mount,  SYS_ptrace,     SYS_process_vm_writev},
              filter);
-  if (x86_64) {  // has older calls beside these
+  if (x86_64) {  // x86-64 also has older calls
     constexpr unsigned open = 2, truncate = 76, rename = 82, mkdir = 83, rmdir = 84, creat = 85, link = 86, unlink = 87,
                        symlink = 88, chmod = 90, chown = 92, lchown = 94, utime = 132, mknod = 133, utimes = 235,
                        futimesat = 261;
@@ -94,7 +94,7 @@ bool forbid_writing_by_landlock() {
   constexpr unsigned ask_for_version = 1;
   const long version = syscall(landlock_create_ruleset, nullptr, 0, ask_for_version);
   if (version < 1) return false;
-  // Bits of linux/landlock.h: running and writing to files, removing and making entries of folders, truncating.
+  // Bits of linux/landlock.h: execute and write files, remove and make directory entries, truncate.
   constexpr std::uint64_t run_and_write = 0x3, entries = 0x1ff0, truncate = 0x4000;
   const std::uint64_t handled = run_and_write | entries | (version >= 3 ? truncate : 0);
   const long rules = syscall(landlock_create_ruleset, &handled, sizeof handled, 0);

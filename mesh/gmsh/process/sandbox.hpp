@@ -1,15 +1,15 @@
 #pragma once
 
-// Restrictions that a process puts upon itself and cannot take back. Each function returns whether the kernel knows its
-// means; what is open already stays as it is.
+// Restrictions that a process imposes on itself irrevocably. Each function returns true if the kernel supports its
+// mechanism; files that are open already are not affected.
 
 namespace femcg::mesh {
 
-/// This process can become no other program and start none, and no call of the system that it makes opens a file for
-/// writing, makes, renames, removes or changes one: such calls fail with EPERM (seccomp, Linux 3.5).
+/// Forbids this process to execute programs, and to open a file for writing, make, rename, remove or change one: such
+/// system calls fail with EPERM (seccomp, Linux 3.5).
 bool forbid_programs_and_writing();
 
-/// The same for all that writes to a file system, whatever calls there are for it (Landlock, Linux 5.13).
+/// The same for all writing to file systems, whatever the system call (Landlock, Linux 5.13).
 bool forbid_writing_by_landlock();
 
 }  // namespace femcg::mesh

@@ -8,7 +8,7 @@
 
 namespace femcg::mesh {
 
-/// "1 cell", "2 cells".
+/// Count with its noun: "1 cell", "2 cells".
 inline std::string counted(std::size_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }

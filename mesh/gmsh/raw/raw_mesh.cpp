@@ -63,7 +63,7 @@ std::vector<ElementBlock> read_blocks(SharedReader& reader, const RawMesh& raw, 
   return blocks;
 }
 
-/// The type of all cells. Throws where there are several, or one that this program has no cell for.
+/// Common type of all cells. Throws if there are several types, or one that this program has no cell for.
 ElementType common_type(const RawMesh& raw) {
   std::map<int, std::size_t> counts;
   for (const ElementBlock& block : raw.cells) counts[block.type] += block.size();
@@ -87,12 +87,12 @@ CellShape cell_shape(const ElementType& type) {
   return type.corners == 4 ? CellShape::tetrahedron : CellShape::hexahedron;
 }
 
-/// True for quadrilaterals of 8 nodes and hexahedra of 20, which lack those inside of faces and cells.
+/// True for quadrilaterals of 8 nodes and hexahedra of 20, which lack the nodes inside faces and cells.
 bool is_quadratic_serendipity(const ElementType& type) {
   return type.order == 2 && is_tensor(cell_shape(type)) && type.nodes == (type.dimension == 2 ? 8 : 20);
 }
 
-/// For each node of Gmsh's element the node of our lattice at the same place.
+/// Lattice node at the position of each node of Gmsh's element.
 std::vector<int> lattice_nodes(const ElementType& type) {
   const CellShape shape = cell_shape(type);
   if (type.order < 1 || type.order > max_degree)
@@ -119,7 +119,7 @@ std::vector<int> lattice_nodes(const ElementType& type) {
   return nodes;
 }
 
-/// A node of the lattice of order 2 in the middle of a face or cell, and the others that its place follows from.
+/// Node of the lattice of order 2 in the middle of a face or cell, and the nodes that determine its position.
 struct MiddleNode {
   int node;
   bool of_cell;
@@ -127,8 +127,8 @@ struct MiddleNode {
   std::vector<std::pair<int, double>> weights;
 };
 
-/// The map of a serendipity cell is that of the complete cell whose inner nodes are where the serendipity functions put
-/// them (Zienkiewicz & Taylor 2000): -1/4 of each vertex around, 1/2 of each edge's middle on a face, 1/4 in a cell.
+/// Inner nodes that give the complete cell the map of the serendipity cell (Zienkiewicz & Taylor 2000): on a face -1/4
+/// of each vertex plus 1/2 of each edge's midpoint; in a cell -1/4 of each vertex plus 1/4 of each edge's midpoint.
 std::vector<MiddleNode> middle_nodes(const Lattice& lattice) {
   const int d = dimension(lattice.shape());
   std::vector<MiddleNode> middles;
@@ -150,7 +150,7 @@ std::vector<MiddleNode> middle_nodes(const Lattice& lattice) {
   return middles;
 }
 
-/// Gives quadratic serendipity cells, whose other nodes are there, the nodes that complete cells have inside.
+/// Adds the inner nodes of complete cells to quadratic serendipity cells.
 void add_middle_nodes(Mesh& mesh) {
   const int d = mesh.dimension(), n = mesh.nodes_per_cell();
   const std::vector<MiddleNode> middles = middle_nodes(Lattice(mesh.shape, mesh.order));

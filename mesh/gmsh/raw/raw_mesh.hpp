@@ -11,7 +11,7 @@
 #include "mesh/gmsh/raw/shared_bytes.hpp"
 #include "mesh/mesh.hpp"
 
-// A mesh as Gmsh has it, on its way from Gmsh's process to ours.
+// Mesh in Gmsh's numbering, as passed from Gmsh's process to this one.
 
 namespace femcg::mesh {
 
@@ -22,21 +22,21 @@ struct ElementType {
   std::vector<double> points;  ///< reference coordinates, nodes x dimension; tensor cells on [-1, 1]^d
 };
 
-/// The elements of one type on one entity of Gmsh's model.
+/// Elements of one type on one entity of Gmsh's model.
 struct ElementBlock {
   int entity;
   int type;
   int nodes_per_element;
   int corners;                           ///< the first nodes of each element are its vertices
-  std::span<const std::uint64_t> nodes;  ///< numbers from 1, elements x nodes_per_element
+  std::span<const std::uint64_t> nodes;  ///< numbers from 1, [elements][nodes_per_element]
 
   std::size_t size() const { return nodes.size() / nodes_per_element; }
 };
 
-/// Some entities of one dimension, by their tags.
+/// Group of entities of one dimension, by tag.
 struct PhysicalGroup {
   int dimension, tag;
-  std::string name;  ///< its tag, where the file gives none
+  std::string name;  ///< the tag as text, if the file gives no name
   std::vector<int> entities;
 };
 
@@ -47,12 +47,12 @@ struct RawMesh {
   std::vector<ElementBlock> cells, facets;
   std::map<int, ElementType> types;  ///< of the cells and facets
   std::vector<PhysicalGroup> groups;
-  std::map<std::pair<int, int>, std::string> names;  ///< that the file gives to entities: by dimension and tag
+  std::map<std::pair<int, int>, std::string> names;  ///< names of entities in the file, by dimension and tag
   std::vector<std::string> warnings;
-  double measure = 0;                 ///< of the geometry that was meshed: volume, or area; 0 where it is not known
-  std::shared_ptr<const void> owner;  ///< of the memory of the points and nodes
+  double measure = 0;                 ///< volume or area of the meshed geometry; 0: unknown
+  std::shared_ptr<const void> owner;  ///< owns the memory of points and nodes
 
-  /// The elements of the cells' dimension, or of one less.
+  /// Elements of the cells' dimension, or of one less.
   const std::vector<ElementBlock>& elements(int of_dimension) const {
     return of_dimension == dimension ? cells : facets;
   }
@@ -60,18 +60,17 @@ struct RawMesh {
   const double* point(std::uint64_t node) const { return points.data() + 3 * (node - 1); }
 };
 
-/// Reads what sdk/model.hpp writes. Throws std::runtime_error where something in it contradicts something else: after
-/// that every node of an element is one of the nodes, and every type is known.
+/// Reads the output of sdk/model.hpp. Throws std::runtime_error if it is inconsistent; afterwards every node of an
+/// element exists, and every type is known.
 RawMesh read_raw_mesh(SharedReader& reader);
 
-/// Throws std::runtime_error where there are no cells, or where cells of dimension 2 do not lie in a plane z =
-/// constant.
+/// Throws std::runtime_error if there are no cells, or if 2D cells do not lie in a plane z = constant.
 void check_cells(const RawMesh& raw);
 
 inline constexpr std::int32_t no_node = -1;
 
-/// Copies the cells, and the nodes that they use, into the mesh. Returns the mesh's number of each of the raw nodes, or
-/// no_node. Throws std::runtime_error where the cells are of several types or of one that the program has no cell for.
+/// Copies the cells and their nodes into the mesh. Returns the mesh's number of each raw node, or no_node. Throws
+/// std::runtime_error if the cells are of several types or of one that the program has no cell for.
 std::vector<std::int32_t> copy_cells(const RawMesh& raw, Mesh& mesh);
 
 }  // namespace femcg::mesh

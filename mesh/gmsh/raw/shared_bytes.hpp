@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-// Numbers, texts and arrays on their way from one process to another, in memory that both can see.
+// Serialises numbers, texts and arrays in memory shared by two processes.
 
 namespace femcg::mesh {
 
@@ -28,9 +28,9 @@ class SharedWriter {
     number(static_cast<std::int64_t>(values.size()));
     bytes(values.data(), values.size_bytes());
   }
-  /// Takes back all that was written.
+  /// Discards everything written so far.
   void restart();
-  /// To be called at the end. Throws std::bad_alloc where the memory is not to be had, as the others do.
+  /// To be called at the end. Like the others, throws std::bad_alloc if memory runs out.
   void flush();
 
  private:
@@ -41,21 +41,21 @@ class SharedWriter {
   std::vector<char> buffer_;
 };
 
-/// Reads what a SharedWriter wrote, in the same order. What is not there throws std::runtime_error: the writer may have
-/// been in any state.
+/// Reads the items of a SharedWriter in the same order. Throws std::runtime_error for a missing item: the writer may
+/// have stopped at any point.
 class SharedReader {
  public:
   explicit SharedReader(std::string_view bytes) : rest_(bytes) {}
 
   std::int64_t number();
   std::string text();
-  /// In place: no longer than the bytes.
+  /// View of the array in place.
   template <class T>
   requires std::is_arithmetic_v<T> std::span<const T> array() {
     const std::size_t count = count_of(sizeof(T));
     return {reinterpret_cast<const T*>(take(count * sizeof(T))), count};
   }
-  /// A count of items of which each has at least `least_bytes`.
+  /// Reads a count of items with at least `least_bytes` each; throws if it exceeds the remaining bytes.
   std::size_t count_of(std::size_t least_bytes);
 
  private:

@@ -19,8 +19,7 @@ namespace femcg::mesh {
 
 namespace {
 
-/// Throws where this build of Gmsh lacks what it needs for a kind of file: without it Gmsh reads nothing, and says so
-/// to nobody.
+/// Throws if this build of Gmsh lacks support for a kind of file: Gmsh would silently read nothing.
 void check_support(const std::filesystem::path& file) {
   if (ending_of(file) != ".med") return;
   std::string options, version;
@@ -45,7 +44,7 @@ void make(const GmshOptions& options, const MeshingPlan& plan, std::size_t decla
   write_raw_mesh(warnings, plan, meshed, writer);
 }
 
-/// Answers with what `make` writes, or why that could not be.
+/// Writes the output of `make`, or the reason for its failure.
 void answer(SharedWriter& writer, const std::function<void()>& make) {
   std::string reason, printed;
   try {
@@ -58,7 +57,7 @@ void answer(SharedWriter& writer, const std::function<void()>& make) {
       reason = error.what();
     } catch (...) {
       reason = gmsh_error();
-      if (reason.starts_with("Out of memory")) throw std::bad_alloc();  // Gmsh's parser, in its own words
+      if (reason.starts_with("Out of memory")) throw std::bad_alloc();  // message of Gmsh's parser
       reason = "Gmsh could not read or mesh it: " + reason;
     }
     printed = session.printed();

@@ -30,8 +30,8 @@ std::int64_t element_count(int dimension, int tag) {
   return count;
 }
 
-/// Solids of a CAD file each bring faces of their own, even where they touch: without joining them nothing flows
-/// across.
+/// Joins the solids of a CAD file: each has faces of its own, even where they touch, so that without joining nothing
+/// flows across.
 void join_touching_parts(int dimension, std::vector<std::string>& warnings) {
   gmsh::vectorpair parts, before, after;
   gmsh::model::getEntities(parts, dimension);
@@ -46,7 +46,7 @@ void join_touching_parts(int dimension, std::vector<std::string>& warnings) {
                     counted(before.size() - after.size(), dimension == 3 ? "shared face" : "shared edge")));
 }
 
-/// Discards the mesh that a .geo file may have made itself, unless its geometry is that mesh.
+/// Discards the mesh that a .geo file may have made, unless its geometry is that mesh.
 void clear_mesh() {
   gmsh::vectorpair entities;
   gmsh::model::getEntities(entities);
@@ -78,8 +78,8 @@ bool all_tensor_cells(int dimension) {
                      [&](int type) { return element_type(type).corners == 1 << dimension; });
 }
 
-/// Geometry made for it (transfinite, or extruded in layers with Recombine) gives quadrilaterals or hexahedra at once.
-/// Any other is meshed twice as coarsely with what cells there are, which are then all split into tensor cells.
+/// Makes quadrilaterals or hexahedra, directly if the geometry is prepared for it (transfinite, or extruded in layers
+/// with Recombine). Otherwise meshes twice as coarsely with any cells and splits all of them into tensor cells.
 void generate_tensor_cells(int dimension) {
   if (dimension == 2) set("Mesh.RecombineAll", 1);
   generate(dimension);
@@ -95,7 +95,7 @@ void generate_tensor_cells(int dimension) {
 }
 
 int open_geometry(const GmshOptions& options, std::vector<std::string>& warnings) {
-  // OpenCASCADE takes this only once it has begun with a STEP file; of IGES files it makes millimetres.
+  // OpenCASCADE accepts this option only before reading a STEP file; IGES files are converted to millimetres.
   if (is_step_file(options.file)) gmsh::option::setString("Geometry.OCCTargetUnit", "M");
   gmsh::open(options.file.string());
   if (holds_cad_solids(options.file)) sew_surfaces(warnings);
@@ -105,7 +105,7 @@ int open_geometry(const GmshOptions& options, std::vector<std::string>& warnings
   return dimension;
 }
 
-/// Nodes of one face or edge that follow those of another (Periodic) are nodes of their own all the same.
+/// Warns that nodes of periodic faces or edges (Periodic) remain separate dofs.
 void warning_periodic(int dimension, std::vector<std::string>& warnings) {
   gmsh::vectorpair sides;
   gmsh::model::getEntities(sides, dimension - 1);
@@ -140,7 +140,7 @@ void mesh_geometry(const GmshOptions& options, const MeshingPlan& plan, std::vec
   } else {
     generate(dimension);
   }
-  // Refining before the order is raised puts the new nodes on the geometry.
+  // Refining before raising the order puts the new nodes on the geometry.
   check_refinement(element_count(dimension, -1), dimension, options.refine);
   for (int level = 0; level < options.refine; ++level) gmsh::model::mesh::refine();
   if (options.order > 1) raise_order(options.order);

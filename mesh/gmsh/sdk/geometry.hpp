@@ -8,7 +8,8 @@
 
 namespace femcg::mesh {
 
-/// Reads a geometry into the current Gmsh session and meshes it as the options say: size, shape, refinements, order.
+/// Reads a geometry into the current Gmsh session and meshes it according to the options: size, shape, refinements,
+/// order.
 void mesh_geometry(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& warnings);
 
 }  // namespace femcg::mesh

@@ -21,12 +21,13 @@ namespace femcg::mesh {
 
 namespace {
 
-/// Gmsh's numbers of the simplices of each dimension, of order 1 and 2.
+/// Gmsh's type numbers of the simplices of each dimension, of order 1 and 2.
 constexpr std::array<int, 4> linear_types{15, 1, 2, 4}, quadratic_types{15, 8, 9, 11};
-/// The vertices at the ends of the edges of a quadratic simplex, whose middles follow its vertices in this order.
+/// Vertices at the ends of the edges of a quadratic simplex, in the order of their midpoints, which follow the
+/// vertices.
 constexpr std::array<std::pair<int, int>, 6> edges_of_simplex{{{0, 1}, {1, 2}, {2, 0}, {3, 0}, {2, 3}, {1, 3}}};
 
-/// Nodes that lie on one entity of Gmsh's model, by tag; on a surface with its parameters there.
+/// Nodes on one entity of Gmsh's model, by tag; on a surface with their parameters.
 struct EntityNodes {
   std::vector<std::size_t> tags;
   std::vector<double> points, parameters;
@@ -44,7 +45,7 @@ gmsh::vectorpair entities_of(int dimension) {
   return entities;
 }
 
-/// True where volumes have tetrahedra alone, of order 1, and surfaces their facets, which are no geometry themselves.
+/// True if volumes have only linear tetrahedra, surfaces have their facets, and no entity is discrete.
 bool consists_of_tetrahedra() {
   for (const int dimension : {2, 3})
     for (const auto& [d, tag] : entities_of(dimension)) {
@@ -87,8 +88,8 @@ void read_simplices(const std::array<int, 4>& types, Simplices<K>& simplices) {
   });
 }
 
-/// Moves a point onto a surface near it; returns its parameters there, or nothing where the surface knows none. (The
-/// parameters of getClosestPoint are wrong in Gmsh 4.8.)
+/// Moves a point onto a nearby surface; returns its parameters there, or nothing if the surface has none. (Gmsh 4.8
+/// returns wrong parameters from getClosestPoint.)
 std::vector<double> project(int surface, Vector3& point) {
   std::vector<double> parameters, value;
   try {
@@ -111,7 +112,7 @@ bool can_project(int surface, const EntityNodes& nodes) {
   return !project(surface, point).empty();
 }
 
-/// Vertices are Gmsh's nodes, by tag.
+/// Reads the tetrahedra; vertex numbers are Gmsh's node tags.
 TetrahedralMesh read_mesh(const std::array<int, 4>& types, const NodesByEntity& nodes) {
   std::size_t end = 0;
   for (const auto& [entity, of] : nodes)
@@ -130,7 +131,7 @@ TetrahedralMesh read_mesh(const std::array<int, 4>& types, const NodesByEntity& 
   return mesh;
 }
 
-/// Takes nodes to where they are now.
+/// Moves Gmsh's nodes to their new points.
 void move_nodes(const TetrahedralMesh& mesh, int dimension, int entity, EntityNodes& nodes) {
   for (std::size_t i = 0; i < nodes.tags.size(); ++i) {
     Vector3 point = mesh.points[nodes.tags[i]];
@@ -141,7 +142,7 @@ void move_nodes(const TetrahedralMesh& mesh, int dimension, int entity, EntityNo
   }
 }
 
-/// Adds the vertices that volumes and surfaces have in addition.
+/// Adds the new vertices of volumes and surfaces to Gmsh's nodes.
 void add_new_nodes(const TetrahedralMesh& mesh, std::size_t first, NodesByEntity& nodes) {
   for (std::size_t v = first; v < mesh.points.size(); ++v) {
     const auto vertex = static_cast<std::int32_t>(v);
@@ -178,7 +179,7 @@ void write_linear(const TetrahedralMesh& mesh, const Simplices<K>& simplices, No
 
 using Middles = std::map<std::pair<std::size_t, std::size_t>, std::size_t>;  // by the edge's vertices, the lesser first
 
-/// The middles of edges on surfaces and curves. These are to stay in the mesh, curved as their elements of order 2 are.
+/// Midpoints of edges on surfaces and curves. These edges stay in the mesh, curved as their quadratic elements are.
 Middles read_curved_surfaces(TetrahedralMesh& mesh) {
   Middles middles;
   for (int& dimension : mesh.dimensions) dimension = dimension == 3 ? 3 : 0;
@@ -201,7 +202,7 @@ Middles read_curved_surfaces(TetrahedralMesh& mesh) {
   return middles;
 }
 
-/// The cells, of order 2, and the nodes within their volumes. Edges there are straight.
+/// Writes the quadratic cells and the nodes inside volumes, where edges are straight.
 void write_quadratic_cells(const TetrahedralMesh& mesh, Middles& middles) {
   std::size_t next = mesh.points.size();
   for (auto& [tag, vertices] : vertices_by_entity(mesh.cells)) {
@@ -226,8 +227,8 @@ void write_quadratic_cells(const TetrahedralMesh& mesh, Middles& middles) {
   }
 }
 
-/// Gmsh raises no order where errors end its work and there was one before, such as of a point that found no place on a
-/// surface.
+/// Raises the order with AbortOnError off: otherwise Gmsh stops at an earlier error, such as a point that could not be
+/// placed on a surface.
 void set_order(int order) {
   constexpr const char* option = "General.AbortOnError";
   double before = 0;

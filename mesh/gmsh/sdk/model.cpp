@@ -16,10 +16,10 @@ namespace femcg::mesh {
 
 namespace {
 
-// Nodes go from Gmsh's arrays to shared memory as they are.
+// Nodes are copied from Gmsh's arrays to shared memory unconverted.
 static_assert(sizeof(std::size_t) == sizeof(std::uint64_t));
 
-/// Calls visit(entity, type, nodes) for the elements of each type on each entity; says how many times.
+/// Calls visit(entity, type, nodes) for the elements of each type on each entity; returns the number of calls.
 template <class Visit>
 std::int64_t for_each_block(int dimension, Visit&& visit) {
   std::int64_t blocks = 0;
@@ -38,7 +38,7 @@ std::int64_t for_each_block(int dimension, Visit&& visit) {
   return blocks;
 }
 
-/// The types on the entities of one dimension, one an entity that has it.
+/// Element types on the entities of one dimension, repeated for each entity.
 std::vector<int> types_of_blocks(int dimension) {
   std::vector<int> all, types;
   gmsh::vectorpair entities;
@@ -66,7 +66,7 @@ void write_groups(SharedWriter& writer) {
   }
 }
 
-/// Of solids in a STEP file that is the last part of "Shapes/assembly/1/part".
+/// Writes entity names; for solids in a STEP file, the last part of "Shapes/assembly/1/part".
 void write_names(SharedWriter& writer) {
   gmsh::vectorpair entities;
   gmsh::model::getEntities(entities);
@@ -97,7 +97,7 @@ void write_types(const std::set<int>& types, SharedWriter& writer) {
 }
 
 void write_points(double factor, SharedWriter& writer) {
-  // Tags in a file may be sparse, and where tag 0 occurs Gmsh gives two nodes the same tag.
+  // Tags in a file may be sparse, and if tag 0 occurs Gmsh gives two nodes the same tag.
   gmsh::model::mesh::renumberNodes();
   std::vector<std::size_t> tags;
   std::vector<double> points, parameters;

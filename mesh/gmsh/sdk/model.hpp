@@ -12,12 +12,12 @@ namespace femcg::mesh {
 
 ElementType element_type(int type);
 
-/// Joins the partitions of a mesh. Throws std::runtime_error where there are fewer than the file declares.
+/// Joins the partitions of a mesh. Throws std::runtime_error if there are fewer than the file declares.
 void join_partitions(std::size_t declared, std::vector<std::string>& warnings);
 
-/// Writes the nodes, with their coordinates times the factor of the plan, and the elements of the highest dimension and
-/// of one less, of Gmsh's current model, for read_raw_mesh; and how large the geometry is, unless a mesh file was read.
-/// A plan that ends with facets writes no cells.
+/// Writes Gmsh's current model for read_raw_mesh: nodes, with coordinates times the factor of the plan; elements of the
+/// highest dimension and of one less; and the size of the geometry, unless a mesh file was read. No cells if the plan
+/// ends with facets.
 void write_raw_mesh(const std::vector<std::string>& warnings, const MeshingPlan& plan, bool is_mesh_file,
                     SharedWriter& writer);
 

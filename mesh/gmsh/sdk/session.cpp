@@ -13,7 +13,7 @@ GmshSession::GmshSession() {
   constexpr bool read_configuration_files = false;
   gmsh::initialize(0, nullptr, read_configuration_files);
   gmsh::option::setNumber("General.Terminal", 0);
-  // With more threads Gmsh numbers nodes in the order in which threads happen to finish: not the same mesh twice.
+  // With more threads Gmsh's node numbering depends on their timing and is not reproducible.
   gmsh::option::setNumber("General.NumThreads", 1);
 }
 

@@ -16,7 +16,7 @@ namespace femcg::mesh {
 
 namespace {
 
-using Box = std::array<double, 6>;  ///< lowest x, y, z; highest
+using Box = std::array<double, 6>;  ///< least x, y, z; greatest x, y, z
 
 Box box_of(int dimension, int tag) {
   Box box{};
@@ -40,7 +40,7 @@ double volume() {
   return sum;
 }
 
-/// Edges that surfaces have on one side only; none where these close.
+/// Edges with a surface on one side only; none if the surfaces are closed.
 gmsh::vectorpair free_edges(const gmsh::vectorpair& surfaces) {
   constexpr bool cancel_pairs = true, oriented = false;
   gmsh::vectorpair edges;
@@ -48,10 +48,10 @@ gmsh::vectorpair free_edges(const gmsh::vectorpair& surfaces) {
   return edges;
 }
 
-/// The surfaces of the model, those together that edges join.
+/// Surfaces of the model, grouped into those that edges connect.
 std::vector<gmsh::vectorpair> joined_surfaces() {
   std::vector<gmsh::vectorpair> parts;
-  std::map<int, std::size_t> of_edge;  // the part that an edge belongs to
+  std::map<int, std::size_t> of_edge;  // component of each edge
   for (const auto& surface : entities(2)) {
     gmsh::vectorpair edges;
     gmsh::model::getBoundary({surface}, edges, false, false);
@@ -70,7 +70,7 @@ std::vector<gmsh::vectorpair> joined_surfaces() {
   return parts;
 }
 
-/// Sewn surfaces, those together that close, and the others.
+/// Sewn surfaces: closed ones, grouped by solid, and all others.
 struct Sewn {
   std::vector<gmsh::vectorpair> closed;
   gmsh::vectorpair open;
@@ -84,10 +84,10 @@ void heal(const gmsh::vectorpair& surfaces, double tolerance, bool make_solids) 
   gmsh::model::occ::synchronize();
 }
 
-/// Makes a solid of surfaces that close.
+/// Makes a solid from closed surfaces.
 void make_solid(const gmsh::vectorpair& surfaces, double tolerance) {
   if (surfaces.size() > 1) return heal(surfaces, tolerance, true);
-  // A sphere or torus of one surface, which healing leaves as it is.
+  // A single closed surface, such as a sphere or torus, which healing would leave unchanged.
   constexpr bool sew = true, recursive = true;
   const int loop = gmsh::model::occ::addSurfaceLoop({surfaces.front().second}, -1, sew);
   gmsh::model::occ::addVolume({loop});
@@ -107,7 +107,7 @@ Sewn sew(double tolerance) {
   return sewn;
 }
 
-/// True where surfaces lie on each other, or where one solid of several takes up a part of another. Joins several.
+/// True if surfaces coincide, or if one of several solids overlaps another. Joins several solids.
 bool overlap(std::size_t solids) {
   constexpr double same = 1e-6;
   if (solids < 2) {
@@ -137,7 +137,7 @@ bool overlap(std::size_t solids) {
 }  // namespace
 
 void sew_surfaces(std::vector<std::string>& warnings) {
-  constexpr std::array tolerances{1e-6, 1e-5, 1e-4};  // of the size of the model
+  constexpr std::array tolerances{1e-6, 1e-5, 1e-4};  // relative to the size of the model
   constexpr double flat = 1e-9;
   const std::size_t surfaces = entities(2).size();
   if (!entities(3).empty() || surfaces == 0) return;

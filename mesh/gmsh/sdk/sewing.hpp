@@ -5,10 +5,10 @@
 
 namespace femcg::mesh {
 
-/// Solids of the current model of OpenCASCADE, where it has surfaces in space alone, as IGES files of many programs do:
-/// sews surfaces that meet within 1e-4 of the model's size and makes solids of what closes, which a warning says.
-/// Throws std::runtime_error where they leave edges with a surface on one side only, or where a solid lies within
-/// another. Leaves surfaces alone that lie in a plane.
+/// Makes solids from the surfaces of OpenCASCADE's current model, if it has only surfaces in space, as IGES files of
+/// many programs do: sews surfaces that meet within 1e-4 of the model's size and makes solids of closed ones, with a
+/// warning. Throws std::runtime_error if edges with a surface on one side only remain, or if a solid lies within
+/// another. Plane surfaces are unchanged.
 void sew_surfaces(std::vector<std::string>& warnings);
 
 }  // namespace femcg::mesh

@@ -19,7 +19,7 @@ namespace {
 
 void set(const char* option, double value) { gmsh::option::setNumber(option, value); }
 
-/// "0.06 x 0.06 x 0.036", and the longest of them.
+/// Extents of the model as text, "0.06 x 0.06 x 0.036", and the longest of them.
 std::pair<std::string, double> measures_of_model(double factor) {
   double x0 = 0, y0 = 0, z0 = 0, x1 = 0, y1 = 0, z1 = 0;
   gmsh::model::getBoundingBox(-1, -1, x0, y0, z0, x1, y1, z1);
@@ -27,12 +27,12 @@ std::pair<std::string, double> measures_of_model(double factor) {
   return {fmt::format("{:.4g} x {:.4g} x {:.4g}", x, y, z), std::max({x, y, z})};
 }
 
-/// Throws where cells of this size, wherever there are cells, surely take more memory than there is.
+/// Throws if cells of this size everywhere would certainly exceed the free memory.
 void check_memory(double size, const GmshOptions& options, const MeshingPlan& plan) {
   const int dimension = gmsh::model::getDimension();
   const std::optional<double> measure = measure_of_model(dimension, plan.factor);
   if (!measure) return;
-  // Measured: cells in a square or cube of this size, and Gmsh's bytes for each.
+  // Measured: number of cells in a square or cube of this size, and Gmsh's bytes per cell.
   const double in_size = options.tensor_cells ? (dimension == 2 ? 1.0 : 2.2) : dimension == 2 ? 2.3 : 4.5;
   const double bytes_of_cell = 400;
   const double cells = in_size * *measure * std::pow(std::ldexp(1.0, options.refine) / size, dimension);
@@ -57,7 +57,7 @@ void check_size(double size, double factor, std::vector<std::string>& warnings) 
     warnings.push_back(fmt::format("the cell size {} exceeds the geometry, which measures {}", size, measures));
 }
 
-/// The sizes at physical groups, by their names. Throws where a name is neither one of them nor a rule.
+/// Sizes at physical groups, by name. Throws if a name is neither a group nor a rule.
 std::vector<EntitySize> sizes_of_physical_groups(const GmshOptions& options) {
   std::set<std::string> known;
   for (const auto& [name, rule] : options.groups) known.insert(name);
@@ -83,7 +83,7 @@ std::vector<EntitySize> sizes_of_physical_groups(const GmshOptions& options) {
   return sizes;
 }
 
-/// As the entities' points say, and at all others as options.size says, or else the file.
+/// Sets sizes at the entities' points; at all others options.size, or else the file's.
 void set_sizes_at_points(const std::vector<EntitySize>& sizes, const GmshOptions& options, double factor) {
   std::map<int, double> of_point;
   for (const EntitySize& each : sizes) {
@@ -113,7 +113,7 @@ std::optional<double> measure_of_model(int dimension, double factor) {
   for (const auto& [d, tag] : parts) try {
       double measure = 0;
       gmsh::model::occ::getMass(d, tag, measure);
-      sum += std::abs(measure);  // negative where a surface is turned inside out
+      sum += std::abs(measure);  // negative if a surface is inside out
     } catch (...) {
       return std::nullopt;
     }

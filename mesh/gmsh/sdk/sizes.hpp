@@ -9,12 +9,12 @@
 
 namespace femcg::mesh {
 
-/// Volume or area of what is meshed; nothing where OpenCASCADE does not know it, as of Gmsh's own geometry.
+/// Volume or area of the geometry; empty if OpenCASCADE does not know it, as for Gmsh's built-in geometry.
 std::optional<double> measure_of_model(int dimension, double factor);
 
-/// Tells Gmsh how large the cells of its current geometry are to be: as options.size says, if it does, and at the
-/// points of groups as options.sizes and the plan say; it interpolates between points. Throws std::runtime_error where
-/// a size is none or far too small, and where a group is neither one of the file nor a rule.
+/// Sets the cell sizes of Gmsh's current geometry: options.size, if given, and at the points of groups options.sizes
+/// and the plan; Gmsh interpolates between points. Throws std::runtime_error if a size is not positive or far too
+/// small, or if a group is neither one of the file nor a rule.
 void choose_sizes(const GmshOptions& options, const MeshingPlan& plan, std::vector<std::string>& warnings);
 
 }  // namespace femcg::mesh
