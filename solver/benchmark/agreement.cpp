@@ -26,16 +26,16 @@ Agreement compare(double found, double expected, double bound, double terms) {
   return {relative(difference), relative(bound)};
 }
 
-/// The difference over its bound.
+/// Difference as a multiple of its bound.
 double part(const Agreement& of) {
   if (of.difference == 0 || std::isinf(of.difference)) return of.difference;
   return of.difference / of.bound;
 }
 
-/// Results of comparing some rows.
+/// Sums over a range of rows, and its worst row.
 struct Sums {
   Agreement worst;
-  double energy = 0, terms = 0, rounding = 0;  ///< |x|' times the terms, and times the bounds
+  double energy = 0, terms = 0, rounding = 0;  ///< x'y of the reference; |x|' times the terms; |x|' times the bounds
 
   void add(const Sums& other) {
     if (part(other.worst) > part(worst)) worst = other.worst;
@@ -45,7 +45,8 @@ struct Sums {
   }
 };
 
-/// The product of an operator, written over NaN.
+/// Product y = A x of an operator and its energy x'Ax; y is filled with NaN beforehand, to find rows that are not
+/// written.
 template <std::floating_point T>
 std::pair<operators::Vector<T>, double> product(const operators::Operator<T>& a, const std::vector<double>& from) {
   operators::Vector<T> on_host(a.size()), y(a.size(), a.device());
@@ -58,10 +59,10 @@ std::pair<operators::Vector<T>, double> product(const operators::Operator<T>& a,
   return {operators::copied(operators::from_ordering(a, y), operators::Device::host), energy.value()};
 }
 
-/// The factor of x in column c of several: exact, and different from column to column.
+/// Factor of x in column c of a multi-vector: exact, and different in every column.
 double weight_of_column(int c) { return std::ldexp(c % 2 == 0 ? 1.0 : -1.0, c / 2 - 8); }
 
-/// The products of an operator with several vectors, in the same way.
+/// The same for products with a multi-vector.
 template <std::floating_point T>
 class ProductOfColumns {
  public:
@@ -80,7 +81,7 @@ class ProductOfColumns {
     operators::MultiScalar energies(numbers_, 0, y_.stride());
     a.apply(x, y_, &energies);
   }
-  /// The result of column c, scaled to that of x.
+  /// Result of column c, divided by the column's factor.
   std::pair<operators::Vector<T>, double> column(int c) const {
     operators::Vector<T> y(a_->size(), a_->device());
     operators::get_column(y_, c, a_->ordering(), y);
@@ -97,8 +98,8 @@ class ProductOfColumns {
   operators::Vector<double> numbers_;
 };
 
-/// Compares the rows that count in sums, the first `n`, block by block, so that the sums do not depend on the number of
-/// threads.
+/// Compares the first `n` rows, which are those that count in sums, block by block, so that the sums do not depend on
+/// the number of threads.
 template <std::floating_point T>
 Sums compare_rows(const operators::Vector<T>& found, std::int64_t n, const ReferenceProduct& reference,
                   double unit_roundoff) {
@@ -117,7 +118,7 @@ Sums compare_rows(const operators::Vector<T>& found, std::int64_t n, const Refer
   return all;
 }
 
-/// The rows of one product, and its energy.
+/// Agreement of one product: of its rows and of its energy.
 template <std::floating_point T>
 Agreement compare_product(const operators::Vector<T>& y, double energy, const operators::VectorOwnership& ownership,
                           const ReferenceProduct& reference, double unit_roundoff) {
@@ -132,7 +133,7 @@ Agreement compare_product(const operators::Vector<T>& y, double energy, const op
   return part(of_energy) > part(rows.worst) ? of_energy : rows.worst;
 }
 
-/// A number that depends on i alone, by mixing its bits (Steele, Lea & Flood 2014).
+/// Pseudo-random number that depends on i alone, by mixing its bits (Steele, Lea & Flood 2014).
 double pseudo_random_at(std::int64_t i) {
   auto bits = static_cast<std::uint64_t>(i + 1) * 0x9e3779b97f4a7c15U;
   bits = (bits ^ bits >> 30) * 0xbf58476d1ce4e5b9U;
@@ -140,8 +141,8 @@ double pseudo_random_at(std::int64_t i) {
   return static_cast<double>(static_cast<std::int64_t>(bits >> 40) - (1 << 23)) / (1 << 23);
 }
 
-/// The bound for several processes, from the products of their parts. Rounding of a row is what it is in each part, and
-/// adding these up is one more operation each.
+/// Reference product and bound for several processes, from the products of their subdomains. The rounding of a row is
+/// the same as in each subdomain, plus one addition per subdomain.
 template <class AnyShare, class ProductOfPart>
 ReferenceProduct sum_of_parts(const operators::Communicator& communicator, const AnyShare& subdomain,
                               const ProductOfPart& product_of_part) {

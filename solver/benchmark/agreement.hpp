@@ -17,10 +17,10 @@
 
 namespace femcg::solver {
 
-/// Numbers from -1 to 1 that single precision holds too, the same every time.
+/// Repeatable pseudo-random numbers in [-1, 1) that single precision represents exactly.
 std::vector<double> pseudo_random(std::int64_t count);
 
-/// One product computed independently of every operator, and how far rounding may carry theirs from it.
+/// A product computed independently of every operator, with bounds on the rounding of the operators' products.
 struct ReferenceProduct {
   std::vector<double> x, y;  ///< y = A x
   ProductRounding rounding;
@@ -31,33 +31,34 @@ ReferenceProduct reference_product(const operators::Communicator& communicator,
                                    const operators::FormSubdomain& subdomain);
 ReferenceProduct reference_product(const operators::Communicator& communicator,
                                    const operators::MatrixSubdomain& subdomain);
-/// Straight from the quadrature (operators::ReferenceOperator).
+/// Computed directly from the quadrature (operators::ReferenceOperator).
 ReferenceProduct reference_product(const operators::BilinearForm& form, std::vector<double> x);
-/// Row by row in long double.
+/// Computed row by row in long double.
 ReferenceProduct reference_product(const operators::CsrMatrix<double>& matrix, std::vector<double> x);
 
-/// How far an operator's product is from the reference, and how far rounding may carry it there: of the row, or of the
-/// energy x'Ax, where the difference is the largest part of what rounding explains. Relative to the terms that are
-/// added up in the row, or in the energy.
+/// Difference of an operator's product from the reference, and the bound that rounding allows, for the row or the
+/// energy x'Ax whose difference is the largest fraction of its bound. Both are relative to the sum of absolute terms of
+/// the row or energy.
 struct Agreement {
-  double difference = 0;  ///< infinity where something is not finite or was not written
+  double difference = 0;  ///< infinity if a value is not finite or was not written
   double bound = 0;
   bool holds() const { return std::isfinite(difference) && difference <= bound; }
 };
 
-/// The one that is furthest off of those that several processes found. Collective.
+/// The worst of the agreements of all processes. Collective.
 Agreement worst_of(const operators::Communicator& communicator, const Agreement& mine);
 
-/// The unit roundoff of an operator's numbers with these options: its working precision's, or that of what it stores.
+/// Unit roundoff of an operator with these options: of its working precision, or of its stored values if these are
+/// single.
 template <std::floating_point T>
 double unit_roundoff(const operators::Options& options) {
   const bool rounded = operators::has_single_values<T>(options);
   return (rounded ? std::numeric_limits<float>::epsilon() : std::numeric_limits<T>::epsilon()) / 2;
 }
 
-/// The agreement of an operator whose numbers have this unit roundoff. Rows are bounded by ProductRounding; the energy
-/// by |x|' times these bounds, and n u |x|' terms for the sum of n products. In a product with several vectors each x
-/// times a power of two of its own, the column that is furthest off.
+/// Agreement of an operator with this unit roundoff. Rows are bounded by ProductRounding, the energy by |x|' times
+/// these bounds plus n u |x|' terms for the sum of n products. With several right-hand sides (x times different powers
+/// of two), the agreement of the worst column.
 template <std::floating_point T>
 Agreement agreement(const operators::Operator<T>& a, const ReferenceProduct& reference, double unit_roundoff,
                     int right_hand_sides = 1);

@@ -17,9 +17,9 @@
 
 namespace femcg::solver {
 
-/// Seconds of a set-up step: where it is short, the least of seven times, as the first use of a kernel or of memory, or
-/// a thread that gets no processor, takes longer than the step, and would count against whichever operator is the
-/// first. The time of prepare(), called before each, does not count.
+/// Seconds of a set-up step. A short step is repeated and the least of up to seven times taken: first use of a kernel
+/// or of memory, or a preempted thread, would otherwise count against the first operator. Calls prepare() before each
+/// step, untimed.
 template <class Prepare, class Step>
 double least_seconds(const Prepare& prepare, const Step& step) {
   constexpr double is_short = 0.1;
@@ -34,10 +34,10 @@ double least_seconds(const Prepare& prepare, const Step& step) {
   return least;
 }
 
-/// Flags of the ingredients, other than the form, that the operators of a comparison are made from.
+/// Ingredients, other than the form, that the operators of a comparison are made from.
 struct WantedAssembly {
   bool element_matrices = false, matrix = false;
-  bool on_host = false;  ///< some operator of the host is made from them
+  bool on_host = false;  ///< an operator on the host needs them
 };
 WantedAssembly wanted_by(std::span<const BenchmarkEntry> entries);
 
@@ -46,27 +46,27 @@ WantedAssembly wanted_by(std::span<const BenchmarkEntry> entries);
 template <std::floating_point T>
 class Assembly {
  public:
-  /// One of the two is null. The form must outlive the assembly.
+  /// Exactly one of `form` and `source` is null. The form must outlive the assembly.
   Assembly(const operators::BilinearForm* form, std::shared_ptr<const operators::CsrMatrix<double>> source)
       : form_(form), source_(std::move(source)) {}
 
-  /// Counts the entries of rows where a matrix is wanted. The estimate is that of assemble().
+  /// Counts the entries of rows if a matrix is wanted. Returns the memory estimate of assemble().
   MemoryEstimate prepare(WantedAssembly wanted);
-  /// Throws std::overflow_error where single precision cannot hold the matrix of a file.
+  /// Throws std::overflow_error if the values of a file's matrix exceed single precision.
   void assemble();
 
-  /// An operator of a device that leaves so many bytes there for others.
+  /// Makes an operator that leaves `reserved_bytes` free on its device.
   std::unique_ptr<operators::Operator<T>> make(const BenchmarkEntry& entry, std::int64_t reserved_bytes) const;
   MemoryEstimate need_of(const MemoryUser& user) const { return need_of_operator<T>(user, form_, matrix_.get()); }
-  /// Seconds of the part of the assembly that an operator is made from.
+  /// Seconds of the part of the assembly that this operator is made from.
   double seconds(const BenchmarkEntry& entry) const;
-  /// Null where none was wanted.
+  /// Assembled matrix; null if none was wanted.
   const operators::CsrMatrix<T>* matrix() const { return matrix_.get(); }
 
  private:
   const operators::BilinearForm* form_;
   std::shared_ptr<const operators::CsrMatrix<double>> source_;
-  /// A GPU assembles where all operators are on it, as a run with one of them does.
+  /// Assembles on the GPU if all operators are on it, as a run with one of them does.
   bool is_on_gpu() const { return form_ != nullptr && !wanted_.on_host && operators::can_assemble_on_gpu(*form_); }
 
   WantedAssembly wanted_;

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::json;
 
-/// {"<version, device, threads>": bytes per second, ...}; an empty object where there is no such file.
+/// Cached rates {"<version, device, threads>": bytes per second, ...}; an empty object if there is no valid file.
 json kept() {
   const auto content = cached_content(bandwidth_file());
   json all = content ? json::parse(*content, nullptr, false) : json();
@@ -33,7 +33,7 @@ std::optional<double> cached_number(const std::string& key) {
   return std::isfinite(number) && number > 0 ? std::optional(number) : std::nullopt;
 }
 
-/// A sentence where it cannot be kept: then the next run measures it again.
+/// Caches a rate; returns a warning if that fails (the next run then measures again), else "".
 std::string keep(const std::string& key, double number) {
   const fs::path file = bandwidth_file();
   if (file.empty()) return "speeds of the machine are measured in every run: there is no home folder to keep them in";

@@ -8,38 +8,38 @@
 
 namespace femcg::solver {
 
-/// Bytes per second, read plus written, of copies of one large array to another on a device.
+/// Bandwidth of copies of one large array to another on a device, in bytes read plus written per second.
 struct CopyBandwidth {
-  double bytes_per_second = 0;  ///< 0: it could not be measured
-  std::string warning;          ///< why it could not, or why it cannot be kept
+  double bytes_per_second = 0;  ///< 0: not measured
+  std::string warning;          ///< why it could not be measured or cached
 };
-/// Never fails, since nobody would give up a solution for it.
+/// Never throws: a failed measurement must not end a run.
 CopyBandwidth measure_copy_bandwidth(operators::Device device);
 
-/// Likewise bytes per second from the host's memory to the GPU.
+/// The same from the host's memory to the GPU.
 CopyBandwidth measure_link_bandwidth();
 
-/// The version, a device and its threads: what is measured of one is kept under this name.
+/// Cache key of a device: the version of femcg, the device and its threads.
 std::string key_of(operators::Device device);
 
-/// The folder that keeps copy bandwidths from one run to the next: $XDG_CACHE_HOME/femcg, else ~/.cache/femcg; empty
-/// where the user has neither.
+/// File that caches bandwidths across runs, in $XDG_CACHE_HOME/femcg, else ~/.cache/femcg; empty if the user has
+/// neither.
 std::filesystem::path bandwidth_file();
 
-/// Bytes per second that were kept for this device, this number of threads and this version of femcg; none where there
-/// are none, or the file cannot be read or is damaged.
+/// Cached bandwidth in bytes per second for this device, number of threads and version of femcg; empty if there is
+/// none, or the file is unreadable or damaged.
 std::optional<double> cached_copy_bandwidth(operators::Device device);
 
-/// Measures it, and keeps it where that can be done; not where other programs took the processor meanwhile, unless it
-/// is what the user asked for.
+/// Measures the bandwidth and caches it if possible. Does not cache it if other programs used the processors meanwhile,
+/// unless the user asked for the measurement.
 CopyBandwidth renewed_copy_bandwidth(operators::Device device, bool asked_for = false);
 
-/// Another rate of a device by its name, kept in the same file.
+/// Another cached rate of a device, by name, from the same file.
 std::optional<double> cached_rate(const std::string& what, operators::Device device);
-/// Keeps it. A sentence where that cannot be done, else empty.
+/// Caches a rate; returns a warning if that fails, else "".
 std::string cache_rate(const std::string& what, operators::Device device, double rate);
 
-/// The bandwidth that was kept, else measured now.
+/// Cached bandwidth, or one measured now.
 CopyBandwidth copy_bandwidth_of(operators::Device device);
 
 }  // namespace femcg::solver

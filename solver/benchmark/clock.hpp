@@ -8,12 +8,12 @@
 
 namespace femcg::solver {
 
-/// Seconds of a clock that never goes back.
+/// Seconds of a monotonic clock.
 inline double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-/// Seconds of the slowest process. Collective.
+/// Time of the slowest process, in seconds. Collective.
 inline double slowest(const operators::Communicator& communicator, double seconds) {
   return std::ranges::max(communicator.gathered(std::vector{seconds})).front();
 }

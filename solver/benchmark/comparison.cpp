@@ -25,23 +25,23 @@ using operators::Vector;
 
 namespace {
 
-/// How CG goes with so many right-hand sides, where this was asked for.
+/// CG method for this number of right-hand sides, given the requested one.
 CgMethod method_for(CgMethod asked, int right_hand_sides) {
   if (right_hand_sides == 1) return takes_several(asked) ? CgMethod::automatic : asked;
   return asked == CgMethod::block ? asked : CgMethod::batched;
 }
 
-/// True while nothing speaks against timing a row.
+/// True while nothing prevents the timing of a row.
 bool is_open(const BenchmarkResult& row) { return row.outcome == Outcome::interrupted; }
 
-/// The row says why it was not timed.
+/// Records in the row why it was not timed.
 void fail(BenchmarkResult& row, const std::exception& error) {
   row.outcome = Outcome::failed;
   row.reason = reason_of(error);
   row.refused = is_refusal(error);
 }
 
-/// Enters the check against the reference.
+/// Records the check against the reference.
 void note(const Agreement& found, BenchmarkResult& row) {
   row.agreement = found.difference;
   row.agreement_bound = found.bound;
@@ -55,7 +55,7 @@ void note(const Agreement& found, BenchmarkResult& row) {
                          found.difference, found.bound);
 }
 
-/// Enters bandwidths of copies and of the link, with their warnings behind those of all records.
+/// Records bandwidths of copies and of the link; their warnings follow those common to all records.
 void note(const std::array<CopyBandwidth, 2>& bandwidths, const std::vector<std::string>& warnings, Record& record) {
   record.machine.copy_bandwidth = bandwidths[0].bytes_per_second;
   record.machine.link_bandwidth = bandwidths[1].bytes_per_second;
@@ -65,7 +65,7 @@ void note(const std::array<CopyBandwidth, 2>& bandwidths, const std::vector<std:
     if (!each.warning.empty()) record.warnings.push_back(each.warning);
 }
 
-/// Enters times, of so many iterations a repetition.
+/// Records times, with `iterations` iterations per repetition.
 template <std::floating_point T>
 void note(const TimedEntry<T>& timed, int iterations, BenchmarkResult& row) {
   row.outcome = Outcome::timed;
@@ -81,7 +81,7 @@ void note(const TimedEntry<T>& timed, int iterations, BenchmarkResult& row) {
   row.record.seconds.solve = solve.seconds;
 }
 
-/// One comparison in one precision. All processes go through the same steps.
+/// One comparison in one precision. All processes execute the same steps.
 template <std::floating_point T>
 class Comparison {
  public:
@@ -92,15 +92,15 @@ class Comparison {
   std::vector<BenchmarkResult> run(const std::vector<BenchmarkEntry>& entries);
 
  private:
-  using Rows = std::span<BenchmarkResult>;  ///< of one entry: a row for each number of right-hand sides
-  /// An operator that agreed, until it is timed.
+  using Rows = std::span<BenchmarkResult>;  ///< of one entry: a row per number of right-hand sides
+  /// An operator that agreed with the reference, kept until it is timed.
   struct Contestant {
     Rows rows;
     MadeOperator<T> made;
     std::unique_ptr<Preconditioner<T>> preconditioner;
     double preconditioner_seconds = 0;
   };
-  /// A row whose product agreed, and the operator it is of.
+  /// A row whose product agreed, with its operator.
   struct Turn {
     BenchmarkResult* row;
     const Contestant* of;
@@ -167,7 +167,7 @@ std::vector<BenchmarkResult> Comparison<T>::run(const std::vector<BenchmarkEntry
   return rows;
 }
 
-/// The preconditioner by its name.
+/// Preconditioner of an entry, with `auto` resolved; `why`, if not null, receives the reason.
 template <std::floating_point T>
 PreconditionerChoice Comparison<T>::preconditioner_for(Device device, std::string* why) const {
   PreconditionerChoice choice = system_.preconditioner;
@@ -183,7 +183,7 @@ PreconditionerChoice Comparison<T>::preconditioner_for(Device device, std::strin
   return choice;
 }
 
-/// Enters what is known before anything is built.
+/// Records everything that is known before anything is built.
 template <std::floating_point T>
 void Comparison<T>::describe(const BenchmarkEntry& entry, BenchmarkResult& row) const {
   row.record = common_;
@@ -201,7 +201,7 @@ void Comparison<T>::describe(const BenchmarkEntry& entry, BenchmarkResult& row) 
   }
 }
 
-/// Assembles what the entries need; where that fails, those that need it say so.
+/// Assembles what the entries need; if that fails, the rows that need it report the failure.
 template <std::floating_point T>
 void Comparison<T>::assemble(const std::vector<BenchmarkEntry>& entries) try {
   testbed_.assemble(entries);
@@ -217,7 +217,7 @@ void Comparison<T>::require_assembly(const BenchmarkEntry& entry) const {
   throw std::runtime_error(assembly_failure_);
 }
 
-/// Throws where a row's operator and CG do not fit.
+/// Throws if a row's operator and CG do not fit in memory.
 template <std::floating_point T>
 void Comparison<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResult& row, std::int64_t reserved) const {
   const std::int64_t load_bytes =
@@ -232,14 +232,14 @@ void Comparison<T>::require_memory_of(const BenchmarkEntry& entry, BenchmarkResu
                         load_bytes,
                         reserved};
   row.record.memory = testbed_.need_of(user);
-  // It would make do with what the others leave, and takes all of that.
+  // A chunked matrix would adapt to the memory that others leave, and use all of it.
   if (row.record.memory.of_operator.in_chunks && !group_.empty())
     throw operators::OutOfMemory("a matrix in chunks has the GPU for itself");
   testbed_.require(row.record.memory, user);
 }
 
-/// The same of all rows of an entry, which have one operator: it leaves what the most right-hand sides need that are
-/// not too many by themselves. Returns that.
+/// The same for all rows of an entry, which share one operator. Returns the bytes that the operator must leave free:
+/// the largest need of those right-hand sides that fit by themselves.
 template <std::floating_point T>
 std::int64_t Comparison<T>::require_memory_of(const BenchmarkEntry& entry, Rows rows) const {
   std::int64_t most = 0;
@@ -261,7 +261,7 @@ std::int64_t Comparison<T>::require_memory_of(const BenchmarkEntry& entry, Rows 
   return most;
 }
 
-/// The bandwidths of an entry's device, and of its link to the host; measured when they are first needed.
+/// Bandwidths of an entry's device, and of its link to the host; measured when first needed.
 template <std::floating_point T>
 std::array<CopyBandwidth, 2> Comparison<T>::bandwidths(Device device, bool streamed) {
   const auto [copies, is_new] = copy_bandwidth_.try_emplace(device);
@@ -270,7 +270,7 @@ std::array<CopyBandwidth, 2> Comparison<T>::bandwidths(Device device, bool strea
   return {copies->second, streamed ? *link_bandwidth_ : CopyBandwidth()};
 }
 
-/// Enters what an operator of a row is, and holds its product of the row's right-hand sides against the reference.
+/// Records the properties of an operator, and checks its product with the row's right-hand sides against the reference.
 template <std::floating_point T>
 void Comparison<T>::check(const BenchmarkEntry& entry, const Contestant& contestant, BenchmarkResult& row) {
   const operators::Operator<T>& a = *contestant.made.a;
@@ -319,7 +319,7 @@ void Comparison<T>::make(const BenchmarkEntry& entry, Rows rows) {
   group_.push_back(std::move(contestant));
 }
 
-/// Makes an operator; where it does not fit beside others, times those first, and gives them back.
+/// Makes an operator. If it does not fit next to the others, times those first and frees them.
 template <std::floating_point T>
 void Comparison<T>::enter(const BenchmarkEntry& entry, Rows rows) try {
   if (!group_.empty()) try {
@@ -347,7 +347,7 @@ TimedEntry<T> Comparison<T>::timed_entry(const Turn& turn) const {
   return entry;
 }
 
-/// Times the operators at hand in turn, and frees them.
+/// Times the present operators in an interleaved way, and frees them.
 template <std::floating_point T>
 void Comparison<T>::time_group() {
   const std::vector<Contestant> group = std::move(group_);
@@ -376,7 +376,7 @@ void Comparison<T>::time_group() {
                                 .stop = settings_.stop,
                                 .communicator = communicator_};
   time_interleaved<T>(entries, settings, [&](std::size_t i, const std::exception& error) {
-    if (communicator_.size() > 1) throw;  // the others wait for this process: it ends all
+    if (communicator_.size() > 1) throw;  // other processes wait for this one: it ends all of them
     fail(*turns[i].row, error);
   });
   for (std::size_t i = 0; i < turns.size(); ++i)
@@ -387,7 +387,7 @@ void Comparison<T>::time_group() {
     }
 }
 
-/// Solves to the end once.
+/// Solves once to the tolerance.
 template <std::floating_point T>
 void Comparison<T>::solve(const Turn& turn, const TimedEntry<T>& timed) const {
   auto options = cg_options_of<CgOptions<T>>(timed, system_.solves->tolerance, system_.solves->max_iterations,

@@ -16,7 +16,7 @@ double seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
-/// The seconds that the present threads waited in the kernel's run queues, which not every kernel counts.
+/// Seconds that the present threads waited in the kernel's run queues; 0 if the kernel does not count them.
 double seconds_queued() {
   double nanoseconds = 0;
   std::error_code ended;
@@ -50,8 +50,8 @@ ProcessorTime processor_time() {
 }
 
 bool was_refused(const ProcessorTime& during, int threads) {
-  constexpr double least_seconds = 0.05;       // several slices of the scheduler
-  constexpr double preemptions_a_second = 15;  // of a quiet machine a few; beside another program one a slice
+  constexpr double least_seconds = 0.05;       // several time slices of the scheduler
+  constexpr double preemptions_a_second = 15;  // a few on a quiet host; one per time slice next to another program
   if (during.wall < least_seconds) return false;
   if (during.queued > 0) return during.ran < during.queued;
   return during.ran<0.5 * during.wall * threads&& static_cast<double>(during.preempted)> preemptions_a_second *

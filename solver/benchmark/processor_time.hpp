@@ -4,12 +4,12 @@
 
 namespace femcg::solver {
 
-/// The processor time that the system gave to all threads of this process, since it began or between two moments.
+/// Processor time of all threads of this process, since its start or between two moments.
 struct ProcessorTime {
-  double wall = 0;             ///< seconds that went by
-  double ran = 0;              ///< seconds on a processor, of all threads together
-  double queued = 0;           ///< seconds ready to run while others ran; 0 where the system does not tell
-  std::int64_t preempted = 0;  ///< times that a thread had to leave its processor to another
+  double wall = 0;             ///< elapsed seconds
+  double ran = 0;              ///< seconds on a processor, summed over all threads
+  double queued = 0;           ///< seconds ready to run while others ran; 0 if the system does not tell
+  std::int64_t preempted = 0;  ///< number of involuntary context switches
 
   ProcessorTime& operator+=(const ProcessorTime& other);
   ProcessorTime operator-(const ProcessorTime& earlier) const;
@@ -17,10 +17,10 @@ struct ProcessorTime {
 
 ProcessorTime processor_time();
 
-/// True if `threads` threads received less than half of the time that they asked for. A thread that sleeps until others
-/// have done their part asks for none. Where the system does not tell how long threads were ready and did not run, they
-/// have been refused if they ran for less than half of the time and were interrupted again and again. A record then
-/// says solver::refused_time.
+/// True if `threads` threads received less than half of the processor time that they requested. A thread that sleeps
+/// while waiting for others requests none. If the system does not tell how long threads were ready without running, the
+/// criterion is that they ran for less than half of the elapsed time and were preempted repeatedly. A record then has
+/// the warning solver::refused_time.
 bool was_refused(const ProcessorTime& during, int threads);
 
 }  // namespace femcg::solver

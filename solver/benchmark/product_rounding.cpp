@@ -1,18 +1,19 @@
-// A number that meets n operations on its way into a result is multiplied by n factors 1 + delta, |delta| <= u. So a
-// sum of products is off by at most n u sum |products|, to first order, n the most operations that one of them meets,
-// in whatever order they are added (Higham 2002, chapter 3). Below: the products, then the operations.
+// A number that undergoes n operations on its way into a result is multiplied by n factors 1 + delta, |delta| <= u. So
+// a sum of products has an error of at most n u sum |products| to first order, where n is the largest number of
+// operations on any of the products, in any order of summation (Higham 2002, chapter 3). First the products, then the
+// operations.
 //
-// Products. K_c = sum_q B_q' D_q B_q, and operators multiply in many ways: by entries of K_c or of their sum, by B_q,
-// D_q and B_q' in turn, axis after axis by the tables of a line, by mass and stiffness matrices of a line, or by the
-// R of B = Q R. The absolute values of all products that connect x_j with y_i sum up to t_i t_j at most, where
+// Products. K_c = sum_q B_q' D_q B_q. Operators multiply by the entries of K_c or of their sum, by B_q, D_q and B_q'
+// one after the other, axis by axis by 1D tables, by 1D mass and stiffness matrices, or by the R of B = Q R. In every
+// case the absolute values of all products that connect x_j with y_i sum up to t_i t_j at most, where
 //
 //   t_i = sum_a |f_ai| + |r_i|,   |f_ai|^2 = sum_q D_q,aa T_a(q, i)^2,   |r_i|^2 = sum over Robin points of w alpha
 //   phi_i^2,
 //
-// since |D_ab|^2 <= D_aa D_bb, and by the inequality of Cauchy and Schwarz for the sum over q (or over the rows of R,
-// which has the column lengths of B). T_a is |d_a phi_i| on simplices. On tensor cells it is, along axis a, |G| |V|
-// with the values V of the basis at the Gauss points and the derivatives G of the Lagrange polynomials on these: the
-// way by the Gauss points has larger products than V' = G V, never smaller ones. Other axes have |V|. So the products
+// since |D_ab|^2 <= D_aa D_bb, and by the Cauchy-Schwarz inequality for the sum over q (or over the rows of R, which
+// has the column norms of B). T_a is |d_a phi_i| on simplices. On tensor cells it is, along axis a, |G| |V| with the
+// values V of the basis at the Gauss points and the derivatives G of the Lagrange polynomials on these: evaluation
+// through the Gauss points has products at least as large as V' = G V. The other axes contribute |V|. So the products
 // of row i sum up to
 //
 //   t(x)_i = sum_c t_ci sum_j t_cj |x_j|.
@@ -69,7 +70,7 @@ using operators::CellEvaluator;
 
 namespace {
 
-/// |d(i, m)| of the derivatives at `points` of the Lagrange polynomials on the same points, the diagonal without
+/// |d(i, m)|: derivatives of the Lagrange polynomials on `points` at the same points, the diagonal without
 /// cancellation: sum over j of 1 / |x_i - x_j|.
 Eigen::MatrixXd absolute_derivatives(const Eigen::VectorXd& points) {
   Eigen::MatrixXd derivatives = mesh::line_derivatives(points, points).cwiseAbs();
@@ -104,7 +105,7 @@ std::vector<Eigen::MatrixXd> absolute_gradients(const BilinearForm& form) {
   return gradients;
 }
 
-/// The largest sum_a |d psi_a| over the points and axes.
+/// Largest sum_a |d psi_a| over the points and axes.
 double sum_of_gradients(const mesh::GeometryTables& tables) {
   double largest = 0;
   for (const Eigen::MatrixXd& along : tables.gradients)
@@ -112,7 +113,7 @@ double sum_of_gradients(const mesh::GeometryTables& tables) {
   return largest;
 }
 
-/// How many cells share each dof.
+/// Number of cells that share each dof.
 std::vector<std::int32_t> cells_of_dofs(const mesh::FunctionSpace& space) {
   std::vector<std::int32_t> cells(static_cast<std::size_t>(space.dof_count()), 0);
   for (std::int32_t cell = 0; cell < space.mesh().cell_count(); ++cell)
@@ -120,7 +121,7 @@ std::vector<std::int32_t> cells_of_dofs(const mesh::FunctionSpace& space) {
   return cells;
 }
 
-/// The data that all cells have in common.
+/// Data that all cells share.
 struct Common {
   explicit Common(const BilinearForm& of)
       : form(&of),
@@ -141,10 +142,10 @@ struct Common {
   mesh::GeometryTables geometry;
   double geometry_gradients;
   double largest_coordinate;
-  std::vector<std::int32_t> cells;  ///< that share each dof
+  std::vector<std::int32_t> cells;  ///< number of cells that share each dof
 };
 
-/// One cell after the other. Keeps scratch memory: one a thread.
+/// Rounding of one cell after the other. Has scratch memory: one per thread.
 class CellRounding {
  public:
   explicit CellRounding(const Common& common)
@@ -154,11 +155,11 @@ class CellRounding {
         terms_(common.form->dofs_per_cell()),
         robin_(common.form->dofs_per_cell()) {}
 
-  /// Goes to where an evaluator is.
+  /// Moves to the cell of an evaluator.
   void move_to(std::int32_t cell, const CellEvaluator& at);
   /// t_i of every dof.
   const Eigen::VectorXd& terms() const { return terms_; }
-  /// Operations that a product meets in the working precision, and in double precision.
+  /// Operations that a product undergoes, in units of the working precision and of double precision.
   double working() const;
   double data() const;
 
@@ -174,7 +175,7 @@ class CellRounding {
   operators::FacetEvaluator facets_;
   std::int32_t cell_ = 0;
   Eigen::VectorXd terms_, robin_;
-  double condition_ = 0, inverse_ = 0;  ///< the largest |J| |J^-1| and |J^-1| of its points
+  double condition_ = 0, inverse_ = 0;  ///< largest |J| |J^-1| and |J^-1| over the points
 };
 
 void CellRounding::move_to(std::int32_t cell, const CellEvaluator& at) {
@@ -213,7 +214,7 @@ void CellRounding::add_robin_terms() {
   terms_ += robin_.cwiseSqrt();
 }
 
-/// The operations of the dof of the cell that most cells share.
+/// Operations of the dof of the cell that is shared by most cells.
 double CellRounding::operations() const {
   const BilinearForm& form = *common_->form;
   std::int32_t most = 0;
@@ -230,7 +231,7 @@ double CellRounding::operations_of_tables() const {
   return common_->rule.size() * common_->d() * common_->n();
 }
 
-/// The largest sum of |C| of an axis.
+/// Largest sum of |C| over the axes.
 double CellRounding::coefficients() const {
   const mesh::Mesh& mesh = common_->mesh();
   const int d = mesh.dimension(), vertices = mesh.nodes_per_cell();
@@ -248,7 +249,7 @@ double CellRounding::coefficients() const {
   return largest;
 }
 
-/// The error of D_q, where each entry of J has such an error.
+/// Error of D_q if each entry of J has this error.
 double CellRounding::error_of_factors(double error_of_jacobian) const {
   return 3 * common_->d() * error_of_jacobian * inverse_ + (12 * condition_ + 17) * condition_ + 10;
 }
@@ -270,7 +271,7 @@ struct CellOperations {
   std::vector<double> working, data;
 };
 
-/// For every dof i sum_c t_ci sum_j t_cj |x_j|, and the operations of each cell.
+/// For every dof i, sum_c t_ci sum_j t_cj |x_j|; also computes the operations of each cell.
 mesh::Array<double> sum_terms(const Common& common, std::span<const double> x, CellOperations& operations) {
   const BilinearForm& form = *common.form;
   std::vector<std::unique_ptr<CellRounding>> of_threads(static_cast<std::size_t>(omp_get_max_threads()));
@@ -296,7 +297,7 @@ double ProductRounding::bound(std::size_t i, double unit_roundoff) const {
   return terms[i] * (unit_roundoff * working[i] + of_double * data[i]);
 }
 
-/// A row meets the most operations of the cells that it is a sum of.
+/// A row has the largest operation count of its cells.
 ProductRounding rounding_of_product(const BilinearForm& form, std::span<const double> x) {
   CellOperations of_cells(form.cells());
   const mesh::Array<double> of_dofs = sum_terms(Common(form), x, of_cells);
@@ -313,8 +314,8 @@ ProductRounding rounding_of_product(const BilinearForm& form, std::span<const do
   return rounding;
 }
 
-/// An entry is rounded to the working precision, and its product with x_j meets as many operations as the row has
-/// entries. The reference is rounded once, after a sum of the row in long double.
+/// An entry is rounded to the working precision, and its product with x_j undergoes as many operations as the row has
+/// entries. The reference is rounded once, after summing the row in long double.
 ProductRounding rounding_of_product(const operators::CsrMatrix<double>& matrix, std::span<const double> x) {
   const auto rows = static_cast<std::size_t>(matrix.rows);
   constexpr double long_double =

@@ -13,8 +13,8 @@ using operators::Device;
 
 namespace {
 
-// Parameters of the estimate of what caches do for x (Reguly & Giles 2012, section 5.5): rows that share a cache, and
-// what a cache fetches at once.
+// Model of the cache traffic of x (Reguly & Giles 2012, section 5.5): rows that share a cache, and bytes of a cache
+// line.
 constexpr std::int32_t rows_per_block = 512;
 constexpr std::int64_t bytes_per_line(Device device) { return device == Device::host ? 64 : 32; }
 

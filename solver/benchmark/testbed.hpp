@@ -17,23 +17,23 @@
 
 namespace femcg::solver {
 
-/// An operator of a comparison, and how it is to be timed.
+/// An operator of a comparison, with settings for its timing.
 template <std::floating_point T>
 struct MadeOperator {
   std::unique_ptr<operators::Operator<T>> a = {};
-  std::optional<operators::Vector<T>> diagonal = {};  ///< where its range was checked
+  std::optional<operators::Vector<T>> diagonal = {};  ///< set if the range of the diagonal was checked
   double conversion = 0;                              ///< seconds
   bool captured = true;                               ///< TimedEntry::captured
   std::function<bool()> stop = {};                    ///< TimedEntry::stop
 };
 
 /// Makes and measures the operators of a linear system, and computes the reference product. This class is for one
-/// process; DistributedTestbed is for several, where all functions but size() are collective: what fails on one process
-/// fails on all.
+/// process. DistributedTestbed is for several: there all functions but size() are collective, and a failure on one
+/// process is a failure on all.
 template <std::floating_point T>
 class Testbed {
  public:
-  /// The system must outlive it.
+  /// The system must outlive this object.
   explicit Testbed(const System& system) : system_(system), assembly_(system.form, system.matrix) {}
   virtual ~Testbed() = default;
   Testbed(const Testbed&) = delete;
@@ -43,25 +43,26 @@ class Testbed {
   virtual std::int64_t size() const { return system_.unknowns(); }
   /// Assembles what these entries are made from.
   virtual void assemble(std::span<const BenchmarkEntry> entries);
-  /// Memory estimate of one operator and CG, without what is assembled.
+  /// Memory estimate of one operator and CG, without the assembled data.
   virtual MemoryEstimate need_of(MemoryUser user) const { return assembly_.need_of(user); }
-  /// Throws operators::OutOfMemory where that much is not free, and InputError where the loop asked for cannot be had.
+  /// Throws operators::OutOfMemory if the need exceeds the free memory, and InputError if the requested loop is not
+  /// available.
   virtual void require(const MemoryEstimate& need, const MemoryUser& user) const;
-  /// Makes an operator that leaves so many bytes of its device.
+  /// Makes an operator that leaves `reserved_bytes` free on its device.
   virtual MadeOperator<T> make(const BenchmarkEntry& entry, std::int64_t reserved_bytes) const;
-  /// So many right-hand sides on a device; only of a system that has a load.
+  /// `count` right-hand sides on a device; requires a system with a load.
   virtual std::vector<operators::Vector<T>> loads(int count, operators::Device device) const;
   virtual ReferenceProduct reference() const;
   virtual CopyBandwidth copy_bandwidth(operators::Device device) const;
-  /// Enters into a row what making the operator cost, and later what timing it showed.
+  /// Record in a row the cost of making the operator, and later the findings of its timing.
   virtual void note_made(const BenchmarkEntry& entry, const operators::Operator<T>& a, BenchmarkResult& row) const;
   virtual void note_timed(const operators::Operator<T>& /*a*/, BenchmarkResult& /*row*/) const {}
 
  protected:
   const System& system_;
 
-  /// A load and, for more right-hand sides, its entries weighted by 1 + sin(c i) / 2, so that no two are alike;
-  /// `number` is that of an entry in the whole system.
+  /// The load and further right-hand sides, whose entries are weighted by 1 + sin(c i) / 2 so that all differ;
+  /// number(i) is the global number of entry i.
   template <class Number>
   static std::vector<operators::Vector<T>> right_hand_sides(std::span<const double> load, int count,
                                                             operators::Device device, const Number& number) {

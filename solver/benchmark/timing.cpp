@@ -21,7 +21,7 @@ constexpr double seconds_per_batch = 5e-3;
 constexpr int most_products_a_batch = 1000;
 constexpr double vanished = 1e-30;  // |r| / |b| far below rounding, far above underflow
 
-/// Wall-clock seconds until the device has done the work.
+/// Wall-clock seconds of `work`, including its work on the device.
 template <class Work>
 double seconds_of(operators::Device device, const Work& work) {
   operators::synchronize(device);
@@ -31,13 +31,13 @@ double seconds_of(operators::Device device, const Work& work) {
   return seconds_now() - begin;
 }
 
-/// The vectors of a product y = A x, the input different from row to row.
+/// Vectors of a product y = A x; the entries of x vary from row to row.
 template <std::floating_point T>
 class Product {
  public:
   Product(const Operator<T>& a, int right_hand_sides)
       : a_(&a), x_(a.size(), right_hand_sides, a.device()), y_(a.size(), right_hand_sides, a.device()) {
-    // Made on the host for so many rows, and copied where they are for the others.
+    // The first `made` entries are computed on the host and copied on the device to the others.
     constexpr std::int64_t made = std::int64_t{1} << 20;
     const std::int64_t all = x_.entries().size();
     Vector<T> x(std::min(all, made));
@@ -51,7 +51,7 @@ class Product {
       operators::copy_bytes(to, a.device(), to + done, a.device(),
                             std::min(done, all - done) * static_cast<std::int64_t>(sizeof(T)));
   }
-  /// Mean seconds of several in a row.
+  /// Mean seconds of a product, over `products` in sequence.
   double seconds(int products) {
     const auto work = [&] {
       for (int i = 0; i < products; ++i) a_->apply(x_, y_);
@@ -64,14 +64,14 @@ class Product {
   MultiVector<T> x_, y_;
 };
 
-/// The times of some iterations of CG.
+/// Times of some iterations of CG.
 struct Iterated {
-  double seconds = 0;        ///< of all right-hand sides together
+  double seconds = 0;        ///< for all right-hand sides
   std::int64_t shared = 0;   ///< iterations of the loop
-  std::int64_t of_each = 0;  ///< the same, of each right-hand side, added up
+  std::int64_t of_each = 0;  ///< sum of the iterations of each right-hand side
 };
 
-/// At most so many iterations; nothing where they were stopped before.
+/// Runs at most `most` iterations; empty if stopped early.
 template <std::floating_point T>
 std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std::function<bool()>& stop) {
   std::vector<CgResult> results;
@@ -107,8 +107,7 @@ std::optional<Iterated> iterate(TimedEntry<T>& of, std::int64_t most, const std:
   return done;
 }
 
-/// Seconds of one CG iteration for each right-hand side, over `iterations` of them; nothing where it was stopped
-/// before.
+/// Seconds of one CG iteration per right-hand side, averaged over `iterations` of them; empty if stopped early.
 template <std::floating_point T>
 std::optional<double> seconds_of_iteration(TimedEntry<T>& of, std::int64_t iterations,
                                            const std::function<bool()>& stop) {
@@ -123,7 +122,7 @@ std::optional<double> seconds_of_iteration(TimedEntry<T>& of, std::int64_t itera
   return all.seconds / static_cast<double>(all.of_each);
 }
 
-/// One entry's turns.
+/// Repetitions of one entry.
 template <std::floating_point T>
 class Turn {
  public:
@@ -179,7 +178,7 @@ void time_interleaved(std::vector<TimedEntry<T>>& entries, const TimingSettings&
   std::vector<std::optional<Turn<T>>> turns(entries.size());
   for (int repetition = 0; repetition < settings.repetitions; ++repetition)
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (repetition > 0 && !turns[i]) continue;  // it failed
+      if (repetition > 0 && !turns[i]) continue;  // it has failed
       try {
         if (!turns[i]) turns[i].emplace(entries[i], settings);
         turns[i]->take(settings);

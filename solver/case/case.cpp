@@ -24,7 +24,7 @@ namespace {
 
 using Kind = CaseNode::Kind;
 
-/// Notes a constant that breaks a rule; what varies is checked where it is evaluated.
+/// Reports a constant that breaks a rule; varying expressions are checked where they are evaluated.
 void check_constant(const Expression& expression, const std::string& path, const NumberRule& rule, Problems& problems) {
   if (const auto value = expression.constant(); value && !rule.holds(*value))
     problems.add(expression.place(),
@@ -45,7 +45,7 @@ void read_equation(const MapReader& top, Case& to) {
     check_constant(expression, "equation.diffusion." + region, positive_number, top.problems());
 }
 
-/// The kind of condition that the given keys make; nothing where they make none.
+/// Kind of condition that the given keys define; empty if they define none.
 std::optional<BoundaryKind> boundary_kind(const MapReader& entries) {
   if (!entries.alternative()) return std::nullopt;
   return entries.has("value") ? BoundaryKind::value : entries.has("flux") ? BoundaryKind::flux : BoundaryKind::transfer;
@@ -77,12 +77,12 @@ void read_boundary(const MapReader& top, Case& to) {
   }
 }
 
-/// The key of a condition of that kind in a load: the transfer belongs to the matrix.
+/// Key of a condition of this kind in a load: the transfer coefficient belongs to the matrix.
 std::string_view key_in_load(BoundaryKind kind) {
   return kind == BoundaryKind::value ? "value" : kind == BoundaryKind::flux ? "flux" : "ambient";
 }
 
-/// One group of a load's boundary.
+/// Reads one group of a load's boundary.
 void read_load_condition(const ValueReader& group, const Case& from, LoadData& to) {
   const auto condition = std::ranges::find(to.boundary, group.key(), &BoundaryCondition::group);
   if (condition == to.boundary.end()) {
@@ -110,7 +110,7 @@ void read_load_condition(const ValueReader& group, const Case& from, LoadData& t
   condition->place = group.key_place();
 }
 
-/// Each load is the source and boundary of the case, but for what it says.
+/// Reads the loads; each inherits the source and boundary of the case where it does not override them.
 void read_loads(const MapReader& top, Case& to) {
   const auto value = top.find("loads");
   if (!value) return;
@@ -136,7 +136,7 @@ void read_loads(const MapReader& top, Case& to) {
   }
 }
 
-/// Things that can be chosen by name, and their name in messages.
+/// Items that can be chosen by name, and their name in messages.
 template <class Row>
 struct Catalogue {
   std::string_view kind, topic, default_name, example;
@@ -150,7 +150,7 @@ Catalogue<PreconditionerDescription> preconditioner_catalogue() {
           preconditioners()};
 }
 
-/// Notes an unknown name and options that are not taken.
+/// Reports an unknown name and unsupported options.
 template <class Row>
 void check_choice(const NamedChoice& choice, const Catalogue<Row>& from, const Place& name_place,
                   const std::map<std::string, Place>& places, Problems& problems) {
@@ -169,8 +169,8 @@ void check_choice(const NamedChoice& choice, const Catalogue<Row>& from, const P
     }
 }
 
-/// Calls take(option, entry) for the entries of a map of options, which may be maps themselves: {levels: {fine: csr}}
-/// has the option levels.fine.
+/// Calls take(option, entry) for the entries of a map of options, which may be nested: {levels: {fine: csr}} has the
+/// option levels.fine.
 template <class Take>
 void for_options(const std::vector<ValueReader>& entries, const std::string& before, const Take& take) {
   for (const ValueReader& entry : entries) {
@@ -183,7 +183,7 @@ void for_options(const std::vector<ValueReader>& entries, const std::string& bef
   }
 }
 
-/// A name, or a map of the name and its options.
+/// Reads a name, or a map of a name and its options.
 template <class Row>
 std::optional<NamedChoice> read_choice(const ValueReader& value, const Catalogue<Row>& from) {
   NamedChoice choice{std::string(from.default_name), {}, value.place()};
@@ -210,7 +210,7 @@ std::optional<NamedChoice> read_choice(const ValueReader& value, const Catalogue
   return choice;
 }
 
-/// auto, cpu, cuda, or cuda: and the number of a GPU.
+/// Reads a device: auto, cpu, cuda, or cuda: and the number of a GPU.
 std::optional<std::string> read_device(const ValueReader& value) {
   constexpr std::string_view numbered = "cuda:";
   constexpr std::size_t most_digits = 3;
@@ -228,7 +228,7 @@ std::optional<std::string> read_device(const ValueReader& value) {
 std::optional<OperatorChoice> read_operator(const ValueReader& value) {
   return read_choice(value, operator_catalogue());
 }
-/// The same, or auto, which has no options.
+/// Reads an operator or auto, which has no options.
 std::optional<OperatorChoice> read_operator_or_auto(const ValueReader& value) {
   const CaseNode& node = value.node();
   const auto is_auto = [](const CaseNode& name) {
@@ -248,7 +248,7 @@ std::optional<PreconditionerChoice> read_preconditioner(const ValueReader& value
   return read_choice(value, preconditioner_catalogue());
 }
 
-/// An operator for GPUs only where the user insists on the CPU. (Whether there is a GPU is for the run to find out.)
+/// Reports an operator for GPUs only if the user requests the CPU. (Whether a GPU exists is checked at run time.)
 void check_device(const SolverChoice& solver, Problems& problems) {
   const operators::OperatorDescription* row = operators::find_operator(solver.op.name);
   if (row && !row->host() && solver.device == "cpu")
@@ -257,7 +257,7 @@ void check_device(const SolverChoice& solver, Problems& problems) {
                                               in_quotes(solver.op.name)));
 }
 
-/// A preconditioner that this build lacks, or that the device asked for has not.
+/// Reports a preconditioner that this build, or the requested device, does not have.
 void check_preconditioner(const SolverChoice& choice, Problems& problems) {
   const PreconditionerDescription* row = find_preconditioner(choice.preconditioner.name);
   if (row == nullptr) return;
@@ -265,8 +265,8 @@ void check_preconditioner(const SolverChoice& choice, Problems& problems) {
   if (const std::string why = why_not(*row, device); !why.empty()) problems.add(choice.preconditioner.place, why);
 }
 
-/// A persistent kernel, or passes inside the product, where there can be none. (Whether the operator has them is for
-/// the run to find out.)
+/// Reports a persistent or fused loop that the other options exclude. (Whether the operator has it is checked at run
+/// time.)
 void check_loop(const SolverChoice& choice, Problems& problems) {
   if (choice.loop == CgLoop::fused) {
     if (has_one_sum(choice.method) || takes_several(choice.method))
@@ -288,7 +288,7 @@ void check_loop(const SolverChoice& choice, Problems& problems) {
 /// The value of solver.loop. Records call a persistent kernel resident, which is still read.
 std::string_view key_value(CgLoop loop) { return loop == CgLoop::persistent ? "persistent" : name(loop); }
 
-/// A preconditioner that is not diagonal with a recurrence or a loop that needs one.
+/// Reports a non-diagonal preconditioner with a recurrence or loop that needs a diagonal one.
 void check_recurrence(const SolverChoice& choice, Problems& problems) {
   const PreconditionerDescription* row = find_preconditioner(choice.preconditioner.name);
   if (row == nullptr || row->diagonal) return;
@@ -303,7 +303,7 @@ void check_recurrence(const SolverChoice& choice, Problems& problems) {
     refuse(choice.loop_place, fmt::format("solver.loop: {}", key_value(choice.loop)), "solver.loop: launched");
 }
 
-/// Full multigrid is a start that multigrid alone has.
+/// Reports a start by full multigrid without multigrid.
 void check_start(const SolverChoice& choice, Problems& problems) {
   if (!choice.full_multigrid) return;
   const std::string& name = choice.preconditioner.name;
@@ -319,7 +319,7 @@ void check_start(const SolverChoice& choice, Problems& problems) {
                                                    why));
 }
 
-/// Reliable updates are of the classic recurrence, one load after the other.
+/// Reports mixed precision without the classic recurrence: reliable updates need it, with one load after the other.
 void check_mixed(const SolverChoice& choice, Problems& problems) {
   if (choice.precision != Precision::mixed) return;
   if (choice.method != CgMethod::automatic && choice.method != CgMethod::classic)
@@ -408,9 +408,9 @@ void read_distribution(const MapReader& top, Case& to) {
 
 constexpr std::string_view right_range =
     "a range {from: 1, to: 9, step: 2}, {from: 1, to: 9, count: 5} or {from: 1, to: 1000, factor: 10}";
-constexpr double most_values = 10'000;  // of a range
+constexpr double most_values = 10'000;  // in a range
 
-/// The values of a range, from its first to its last, which a step or a factor may not meet.
+/// Values of a range from its first to its last, which the steps or factors need not reach exactly.
 std::optional<std::vector<std::string>> read_range(const ValueReader& axis) {
   const auto entries = axis.entries(right_range);
   if (!entries) return std::nullopt;
@@ -430,7 +430,7 @@ std::optional<std::vector<std::string>> read_range(const ValueReader& axis) {
       by_step + by_count + by_factor != 1)
     return refuse("");
   const double from = numbers["from"], to = numbers["to"];
-  constexpr double slack = 1e-9;  // of a step, for what rounding makes of the last value
+  constexpr double slack = 1e-9;  // of a step: tolerance for rounding of the last value
   std::vector<std::string> values;
   double count = 0;
   if (by_step) {
@@ -453,7 +453,7 @@ std::optional<std::vector<std::string>> read_range(const ValueReader& axis) {
   return values;
 }
 
-/// One key of a sweep. What the key and its values mean is found out where the sweep is expanded.
+/// Reads one key of a sweep. The key and its values are interpreted when the sweep is expanded.
 void read_sweep_axis(const ValueReader& axis, std::vector<SweepAxis>& to) {
   SweepAxis read{axis.key(), {}, axis.key_place()};
   if (axis.is(Kind::map)) {
@@ -476,7 +476,7 @@ std::vector<SweepAxis> read_sweep(const MapReader& map) {
   return axes;
 }
 
-/// Numbers of right-hand sides. One is always among them: the others are held against it.
+/// Reads numbers of right-hand sides. One is always included: the others are compared with it.
 void read_right_hand_sides(const ValueReader& value, CompareChoice& to) {
   const auto items = value.items("a list of numbers of right-hand sides, such as [1, 4, 8]");
   if (!items) return;
@@ -511,8 +511,7 @@ void read_compare(const MapReader& top, Case& to) {
   if (const auto numbers = compare.find("right_hand_sides")) read_right_hand_sides(*numbers, to.compare);
 }
 
-/// Loads the operators that the case brings along, which what follows may name. Throws InputError where one cannot be
-/// had.
+/// Loads the operators that the case provides, which later keys may name. Throws InputError if one cannot be loaded.
 void read_plugins(const MapReader& top, Case& to) {
   bool missing = false;
   if (const auto plugins = top.find("plugins"))
@@ -537,7 +536,7 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   to.title = top.read("title", to.name, [](const ValueReader& value) { return value.text(); });
   to.degree = static_cast<int>(top.whole("degree"));
   to.mesh = read_mesh_choice(top, file.parent_path(), to.degree);
-  // Fewer points would leave modes of u without energy: the matrix were singular.
+  // Fewer points would leave modes of u without energy: the matrix would be singular.
   const auto largest_quadrature = static_cast<std::int64_t>(case_keys().at("quadrature").rule.largest);
   to.problem.quadrature = static_cast<int>(top.whole("quadrature", to.degree + 1, to.degree + 1, largest_quadrature));
   read_equation(top, to);
@@ -595,7 +594,7 @@ Case read_mesh_case(const std::vector<Override>& overrides) {
   if (const auto* file = std::get_if<mesh::GmshOptions>(&result.mesh.source)) result.name = file->file.stem().string();
   result.output = read_output_choice(top, result);
   problems.check();
-  result.mesh.place = {};  // a sentence on the file names it
+  result.mesh.place = {};  // messages about the file name it
   return result;
 }
 

@@ -24,7 +24,7 @@ inline constexpr NumberRule any_number{.words = "a number"};
 inline constexpr NumberRule positive_number{.words = "a positive number", .least = 0, .least_left_out = true};
 inline constexpr NumberRule not_negative{.words = "a number that is not negative", .least = 0};
 
-/// Whose options a map without a name has, under a key that takes an operator.
+/// Operator whose options a map without a name holds, under a key that takes an operator.
 inline constexpr std::string_view operator_of_options = "csr";
 
 inline constexpr std::int64_t largest_int = std::numeric_limits<std::int32_t>::max();
@@ -40,33 +40,33 @@ enum class ValueKind {
   field,           ///< an expression, or a map of them by region
   list,            ///< `inside` has one description, of every item
   map,             ///< `inside` has its keys
-  names,           ///< a map with names of the user's choice; `inside` has one description, of what stands at each
-  operator_,       ///< a name of the catalogue, or a map of it and options; or one of `words`
+  names,           ///< a map with names chosen by the user; `inside` has one description, of the values
+  operator_,       ///< a name of the catalogue, or a map with it and options; or one of `words`
   preconditioner,  ///< the same
-  sweep            ///< lists of values by keys of the case, or options of operators
+  sweep            ///< lists of values, by keys of the case or options of operators
 };
 
-/// A key of case files: the reader takes from here which keys there are, what their values may be and what they are by
-/// default; the schema, shells that complete --set and the documentation tell the same.
+/// A key of case files. The reader takes from this table which keys exist, their admissible values and defaults; so do
+/// the schema, shell completion of --set and the documentation.
 struct KeyDescription {
-  std::string_view name;  ///< empty where it is the user's, and for items of a list
+  std::string_view name;  ///< empty if chosen by the user, and for items of a list
   ValueKind kind;
-  std::string_view meaning;             ///< a phrase, without a full stop; says a default that is no fixed value
-  std::string_view default_value = {};  ///< as in YAML; empty: none, or none that is fixed
-  std::string_view unit = {};           ///< in words: whose unit it has
+  std::string_view meaning;             ///< a phrase, without a full stop; describes a default that is not fixed
+  std::string_view default_value = {};  ///< as in YAML; empty: none, or not fixed
+  std::string_view unit = {};           ///< in words: the quantity whose unit it has
   NumberRule rule = any_number;
-  std::vector<std::string> words = {};  ///< of a list: what may stand for it; of a text: such as these
+  std::vector<std::string> words = {};  ///< of a list: alternatives to it; of a text: examples
   std::size_t fewest = 1, most = 0;     ///< items of a list, entries of a map; most 0: any number
   std::vector<KeyDescription> inside = {};
   std::vector<std::string_view> required = {};             ///< keys of a map
-  std::vector<std::vector<std::string_view>> one_of = {};  ///< exactly one of these sets of keys must be there
+  std::vector<std::vector<std::string_view>> one_of = {};  ///< exactly one of these sets of keys is required
 
-  /// The description of a key of this map. Throws std::logic_error where there is none: whoever asks for a key adds it
-  /// to the table.
+  /// Description of a key of this map. Throws std::logic_error if there is none: every key that is read must be in the
+  /// table.
   const KeyDescription& at(std::string_view key) const;
-  /// The same; null where there is none.
+  /// The same; null if there is none.
   const KeyDescription* find(std::string_view key) const;
-  /// Description of the items of a list, or of the values at names of the user's; null where there is none.
+  /// Description of the items of a list, or of the values at user-chosen names; null if there is none.
   const KeyDescription* each() const { return inside.empty() ? nullptr : &inside.front(); }
   std::vector<std::string> key_names() const;
 };
@@ -74,7 +74,7 @@ struct KeyDescription {
 /// The whole case file: a map.
 const KeyDescription& case_keys();
 
-/// A key by its path. A part of it that is the user's to choose has no name: boundary..value.
+/// A key by its path. User-chosen parts of the path are empty: boundary..value.
 struct KeyPath {
   std::string path;
   const KeyDescription* key;

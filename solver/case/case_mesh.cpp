@@ -21,7 +21,7 @@ constexpr NumberRule distortion_2d{"a number from 0 to 0.3 in 2D", 0,
 constexpr NumberRule distortion_3d{"a number from 0 to 0.2 in 3D", 0,
                                    mesh::most_distortion(mesh::CellShape::hexahedron)};
 
-/// Cells along each axis; their number, 2 or 3, is the dimension, answered (0 where the key is wrong).
+/// Reads the number of cells along each axis; returns the dimension, 2 or 3 (0 if the key is wrong).
 int read_cells(const MapReader& box, mesh::BoxOptions& options) {
   const auto value = box.find("cells");
   if (!value) {
@@ -52,7 +52,7 @@ void read_size(const MapReader& box, int dimension, mesh::BoxOptions& options) {
   for (std::size_t axis = 0; axis < items->size(); ++axis) options.size[axis] = (*items)[axis].number().value_or(1.0);
 }
 
-/// The dimension of a box that is given by its number of dofs: as many as it has edge lengths, or its cells'.
+/// Dimension of a box that is given by its number of dofs: the number of its edge lengths, or its cell's dimension.
 int dimension_without_cells(const MapReader& box) {
   if (const auto size = box.find("size"); size && size->is(Kind::list))
     return static_cast<int>(size->node().children.size());
@@ -61,7 +61,7 @@ int dimension_without_cells(const MapReader& box) {
   return 2;
 }
 
-/// Cells along each axis, as near to cubes as can be, so that there are about `dofs` dofs: prod_i (degree cells_i + 1).
+/// Chooses cells as close to cubes as possible with about `dofs` dofs: prod_i (degree cells_i + 1).
 void choose_cells(std::int64_t dofs, int dimension, int degree, mesh::BoxOptions& options) {
   double volume = 1;
   for (int axis = 0; axis < dimension; ++axis) volume *= options.size[axis];
@@ -95,7 +95,7 @@ mesh::BoxOptions read_box(const MapReader& mesh, int degree, std::optional<std::
   if (const auto count = box.find(by_dofs ? "dofs" : "cells")) try {
       mesh::check_box(options);
     } catch (const std::invalid_argument& error) {
-      count->note(error.what());  // what else could be wrong has been replaced by what is right
+      count->note(error.what());  // all other errors have been replaced by valid values
     }
   return options;
 }
@@ -111,7 +111,7 @@ MeshChoice read_mesh_choice(const MapReader& top, const std::filesystem::path& f
     return choice;
   }
   choice.refine = static_cast<int>(mesh.whole("refine"));
-  if (!top.find("mesh") || !top.find("mesh")->is(Kind::map)) return choice;  // noted already
+  if (!top.find("mesh") || !top.find("mesh")->is(Kind::map)) return choice;  // reported already
   if (!mesh.alternative()) {
     top.problems().add(mesh.place(), mesh.has("file") ? "mesh has both file and box; keep one of them"
                                                       : "mesh needs either file or box");

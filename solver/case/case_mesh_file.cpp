@@ -17,7 +17,7 @@ namespace {
 
 using Kind = CaseNode::Kind;
 
-/// 2 or 3 coordinates; empty where they are wrong.
+/// Reads 2 or 3 coordinates; empty if they are wrong.
 std::vector<double> read_point(const ValueReader& value) {
   const auto items = value.items("a point of 2 or 3 coordinates");
   if (!items) return {};
@@ -30,7 +30,7 @@ std::vector<double> read_point(const ValueReader& value) {
   return point;
 }
 
-/// The physical names that the user gives, and the conditions as texts.
+/// Reads the user's groups: names and conditions, the latter as text.
 void read_groups(const MapReader& mesh, mesh::GmshOptions& options, std::map<std::string, Expression>& conditions) {
   const auto value = mesh.find("groups");
   if (!value) return;
@@ -65,7 +65,7 @@ void read_groups(const MapReader& mesh, mesh::GmshOptions& options, std::map<std
   }
 }
 
-/// Notes a file that is not there or of no known kind.
+/// Reports a file that does not exist or is of an unknown kind.
 void check_mesh_file(const ValueReader& value, const std::filesystem::path& file) {
   std::error_code error;
   if (!std::filesystem::exists(file, error))

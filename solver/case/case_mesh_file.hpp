@@ -9,8 +9,8 @@
 
 namespace femcg::solver {
 
-/// Reads the options of a mesh file from section `mesh`; its path is relative to the folder. `conditions` gets the
-/// conditions of groups that have one, as texts.
+/// Reads the options of a mesh file from section `mesh`; its path is relative to `folder`. `conditions` receives the
+/// conditions of groups as text.
 mesh::GmshOptions read_mesh_file(const MapReader& mesh, const std::filesystem::path& folder,
                                  std::map<std::string, Expression>& conditions);
 

@@ -14,7 +14,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// Fields of the files that are not the solution, beside those of OutputField.
+/// Names of fields in the files other than the solution and those of OutputField.
 constexpr std::array<std::string_view, 5> taken_names{"exact", "error", "region", "group", "normal_flux"};
 
 bool is_taken(std::string_view name) {
@@ -25,13 +25,13 @@ bool is_taken(std::string_view name) {
   return std::ranges::find(taken_names, name) != taken_names.end() || std::ranges::any_of(all_output_fields, names_it);
 }
 
-/// The box's dimension; 0 for a file, which tells later.
+/// Dimension of a box; 0 for a file, whose dimension is not known yet.
 int known_dimension(const MeshChoice& mesh) {
   const auto* box = std::get_if<mesh::BoxOptions>(&mesh.source);
   return box ? mesh::dimension(box->shape) : 0;
 }
 
-/// A point of as many coordinates as the mesh has, as far as that is known; others stay what they are.
+/// Reads a point with as many coordinates as the mesh has, if known; further coordinates keep their values.
 bool read_point(const ValueReader& value, int dimension, std::array<double, 3>& point) {
   const auto coordinates = value.items("a point, such as [0.5, 0.5]");
   if (!coordinates) return false;
@@ -85,7 +85,7 @@ std::optional<int> read_file_degree(const MapReader& output, int degree) {
   return static_cast<int>(*whole);
 }
 
-/// Notes fields of different loads that would have one name.
+/// Reports fields of different loads that would have the same name.
 void check_names(const ValueReader& value, const std::vector<OutputField>& fields, const Case& from) {
   std::map<std::string, std::string> loads;  // by the names of their fields
   for (const LoadData& load : from.problem.loads)

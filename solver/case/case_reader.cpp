@@ -40,7 +40,7 @@ std::string shown(const CaseNode& node) {
   return "nothing";
 }
 
-/// The first entry of every key. Of a repeated one, the last place says where the first is.
+/// First entry of every key. Reports repeated keys, with the place of the first.
 std::unordered_map<std::string_view, const CaseNode*> first_entries(const CaseNode& map, Problems& problems) {
   std::unordered_map<std::string_view, const CaseNode*> first;
   for (const CaseNode& entry : map.children)
@@ -52,7 +52,7 @@ std::unordered_map<std::string_view, const CaseNode*> first_entries(const CaseNo
 
 bool is_merge(const CaseNode& entry) { return entry.key == "<<"; }
 
-/// The default of a key; 0 where it has none that is fixed.
+/// Default of a key; 0 if it has no fixed one.
 template <typename Number>
 Number parsed(const KeyDescription& key) {
   Number value = 0;
@@ -61,14 +61,14 @@ Number parsed(const KeyDescription& key) {
   return value;
 }
 
-/// A whole number as it is written, 100000, 1e5 or 2.5e6.
+/// Parses an integer written as 100000, 1e5 or 2.5e6.
 std::optional<std::int64_t> whole_number(const std::string& text) {
   const char* end = text.data() + text.size();
   std::int64_t value = 0;
   if (const auto [last, error] = std::from_chars(text.data(), end, value); error == std::errc() && last == end)
     return value;
   if (text.find_first_of("eE") == std::string::npos) return std::nullopt;
-  constexpr double largest = 9007199254740992.0;  // 2^53: a double has all whole numbers until there
+  constexpr double largest = 9007199254740992.0;  // 2^53: a double represents all integers up to this one
   double number = 0;
   const auto [last, error] = std::from_chars(text.data(), end, number);
   const bool read = error == std::errc() && last == end && std::abs(number) <= largest;
@@ -145,7 +145,7 @@ std::optional<double> ValueReader::number(const NumberRule& rule) const {
   std::optional<double> value;
   try {
     if (is(Kind::scalar)) value = Expression(node_->text, "").constant();
-  } catch (const InputError&) {  // no number, which must_be says
+  } catch (const InputError&) {  // not a number; must_be reports it
   }
   if (value && rule.holds(*value)) return value;
   must_be(rule.words);

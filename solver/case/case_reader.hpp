@@ -13,41 +13,41 @@
 
 namespace femcg::solver {
 
-/// True if files of all kinds can hold a text as a name, XML among them, and the case can be read again: UTF-8 without
-/// control characters, and not empty.
+/// True if the text can serve as a name in files of all kinds, XML among them, and in a case that is read again:
+/// nonempty UTF-8 without control characters.
 bool is_name(std::string_view text);
 
-/// Everything wrong with a case, collected so that the user sees all of it at once.
+/// Collects all problems of a case, so that the user sees them together.
 class Problems {
  public:
   void add(const Place& place, std::string_view sentence);
   void add(std::vector<std::string> sentences);
-  /// Throws InputError where there is any.
+  /// Throws InputError if there are any problems.
   void check() const;
 
  private:
   std::vector<std::string> sentences_;
 };
 
-/// A value, what to call it in messages ("solver.tolerance") and what it may be. Each function answers what the value
-/// says; where it says something else, the problem is noted and nothing is answered.
+/// A value, its name in messages ("solver.tolerance") and its description. Each function returns the parsed value; if
+/// the value is invalid, it reports the problem and returns nothing.
 class ValueReader {
  public:
-  /// `described` is null for options of what a catalogue names: those are described there.
+  /// `described` is null for options of catalogue items, which the catalogue describes.
   ValueReader(const CaseNode& node, std::string path, const KeyDescription* described, Problems& problems)
       : node_(&node), path_(std::move(path)), described_(described), problems_(&problems) {}
 
   const CaseNode& node() const { return *node_; }
-  /// The row of the table of keys. Throws std::logic_error where there is none.
+  /// Row of the table of keys. Throws std::logic_error if there is none.
   const KeyDescription& described() const;
-  /// Description of the items of this list, or of the values at names of the user's; null where the table has none.
+  /// Description of the items of this list, or of the values at user-chosen names; null if the table has none.
   const KeyDescription* described_each() const { return described_ ? described_->each() : nullptr; }
   const std::string& path() const { return path_; }
   const Place& place() const { return node_->place; }
   bool is(CaseNode::Kind kind) const { return node_->kind == kind; }
 
   std::optional<std::int64_t> whole(std::int64_t least, std::int64_t largest) const;
-  std::optional<std::int64_t> whole() const;  ///< of the described range
+  std::optional<std::int64_t> whole() const;  ///< in the described range
   /// A number, or an expression without x, y, z.
   std::optional<double> number(const NumberRule& rule) const;
   std::optional<double> number() const { return number(described().rule); }
@@ -56,18 +56,18 @@ class ValueReader {
   /// One of the described words.
   std::optional<std::string> choice() const;
   std::optional<Expression> expression() const;
-  /// One expression, or a map of them by region.
+  /// One expression, or a map of expressions by region.
   std::optional<Field> field() const;
-  /// The items of a list.
+  /// Items of a list.
   std::optional<std::vector<ValueReader>> items(std::string_view what) const;
-  /// The entries of a map with keys of the user's choice, repeated ones reported.
+  /// Entries of a map with user-chosen keys; reports repeated keys.
   std::optional<std::vector<ValueReader>> entries(std::string_view what) const;
 
   const std::string& key() const { return node_->key; }
   const Place& key_place() const { return node_->key_place; }
-  /// Notes "<path> must be <right>, not <what is there>".
+  /// Reports "<path> must be <right>, not <actual value>".
   void must_be(std::string_view right) const;
-  /// Notes a problem of this value.
+  /// Reports a problem of this value.
   void note(std::string_view sentence) const { problems_->add(place(), sentence); }
   Problems& problems() const { return *problems_; }
 
@@ -78,19 +78,19 @@ class ValueReader {
   Problems* problems_;
 };
 
-/// A map with the keys that the table has for it. Unknown, repeated and empty ones are reported on construction. Asked
-/// for a key that the table does not have, each function throws std::logic_error.
+/// A map with the keys that the table lists for it. Reports unknown, repeated and empty keys on construction. Every
+/// function throws std::logic_error for a key that the table lacks.
 class MapReader {
  public:
   /// Reads a value that must be a map.
   explicit MapReader(const ValueReader& value);
-  /// The map at a key of another one; empty where the key is absent.
+  /// Map at a key of another map; empty if the key is absent.
   MapReader(const MapReader& parent, const std::string& key);
 
   bool has(const std::string& key) const;
-  /// Index of the set of keys that is present, of which exactly one must be, with no key of another set.
+  /// Index of the set of keys that is present; reports an error unless exactly one set is, without keys of another set.
   std::optional<std::size_t> alternative() const;
-  /// The value at a key; nothing where it is absent or empty.
+  /// Value at a key; empty if the key is absent or has no value.
   std::optional<ValueReader> find(const std::string& key) const;
   const Place& place() const { return place_; }
   Problems& problems() const { return *problems_; }
@@ -103,13 +103,13 @@ class MapReader {
       if (auto answer = read(*value)) return static_cast<T>(*std::move(answer));
     return fallback;
   }
-  /// The value at a key, or the default of the table.
+  /// Value at a key, or the default of the table.
   std::int64_t whole(const std::string& key) const;
   double number(const std::string& key) const;
   double number_by_default(const std::string& key) const;
   bool flag(const std::string& key) const;
   std::string choice(const std::string& key) const;
-  /// For a range or a default that depends on other keys.
+  /// The same with a range or default that depends on other keys.
   std::int64_t whole(const std::string& key, std::int64_t fallback, std::int64_t least, std::int64_t largest) const;
   double number(const std::string& key, const NumberRule& rule) const;
   std::string choice(const std::string& key, std::string fallback) const;
@@ -118,7 +118,7 @@ class MapReader {
   void check_keys() const;
 
   const KeyDescription* described_;
-  const CaseNode* node_ = nullptr;  // nullptr: no such map, every answer is the default
+  const CaseNode* node_ = nullptr;  // nullptr: no such map, all values are defaults
   std::string path_;
   Place place_;
   Problems* problems_;

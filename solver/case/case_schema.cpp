@@ -26,7 +26,7 @@ using operators::OptionDescription;
 
 Json reference(std::string_view definition) { return {{"$ref", fmt::format("#/$defs/{}", definition)}}; }
 
-/// A default as the value that YAML makes of it.
+/// Converts a default from YAML to JSON.
 Json value_of(std::string_view yaml) {
   if (yaml == "true" || yaml == "false") return yaml == "true";
   if (Json number = Json::parse(yaml, nullptr, false); number.is_number()) return number;
@@ -40,7 +40,7 @@ void add_bounds(Json& to, const NumberRule& rule, bool whole) {
     to[rule.largest_left_out ? "exclusiveMaximum" : "maximum"] = bound(rule.largest);
 }
 
-/// A number, or an expression of constants, which has a digit or pi.
+/// Schema of a number, or of an expression of constants, which contains a digit or pi.
 Json number_schema(const NumberRule& rule) {
   Json number{{"type", "number"}};
   add_bounds(number, rule, false);
@@ -57,7 +57,7 @@ Json list_schema(const KeyDescription& key) {
   return {{"anyOf", {{{"enum", key.words}}, list}}};
 }
 
-/// Exactly one of several sets of keys: each with all of its own and none of the others'.
+/// Schema for exactly one of several sets of keys: all keys of that set and none of the others.
 Json alternatives_schema(const KeyDescription& key) {
   Json alternatives = Json::array();
   for (const auto& there : key.one_of) {
@@ -90,7 +90,7 @@ Json schema_of_kind(const KeyDescription& key) {
   switch (key.kind) {
     case ValueKind::text:
       if (!key.words.empty()) return {{"anyOf", {{{"enum", key.words}}, {{"type", "string"}}}}};
-      return {{"type", {"string", "number", "boolean"}}};  // 2026 and true are texts where a text is asked for
+      return {{"type", {"string", "number", "boolean"}}};  // 2026 and true are valid where a text is expected
     case ValueKind::flag:
       return {{"type", "boolean"}};
     case ValueKind::whole: {
@@ -155,7 +155,7 @@ Json option_schema(const OptionDescription& option) {
   return schema;
 }
 
-/// Options that a choice may have beside its name; those of csr if it has no name.
+/// Schema of the options of a choice, depending on its name; without a name, those of the default.
 template <class Row>
 Json options_by_name(std::span<const Row> rows, std::string_view default_name) {
   Json all = Json::array();
@@ -165,7 +165,7 @@ Json options_by_name(std::span<const Row> rows, std::string_view default_name) {
     Json properties{{"name", true}};
     for (const OptionDescription& option : row.options) {
       const std::string name(option.name);
-      const std::size_t dot = name.find('.');  // levels.fine is fine in levels
+      const std::size_t dot = name.find('.');  // levels.fine is the key fine in levels
       if (dot == std::string::npos) {
         properties[name] = option_schema(option);
         continue;
@@ -183,7 +183,7 @@ Json options_by_name(std::span<const Row> rows, std::string_view default_name) {
   return all;
 }
 
-/// A name of the catalogue, or a map of it and options; `meaning_of` says what a row is.
+/// Schema of a catalogue name, or a map of a name and options; meaning_of(row) describes a row.
 template <class Row, class Meaning>
 Json choice_schema(std::span<const Row> rows, std::string_view default_name, Meaning&& meaning_of) {
   Json names = Json::array(), meanings = Json::array();
@@ -191,13 +191,13 @@ Json choice_schema(std::span<const Row> rows, std::string_view default_name, Mea
     names.push_back(row.name);
     meanings.push_back(meaning_of(row));
   }
-  // enumDescriptions is the word of editors for what they show beside a value.
+  // Editors display enumDescriptions next to a value.
   const Json name{{"enum", names}, {"enumDescriptions", meanings}};
   const Json map{{"type", "object"}, {"properties", {{"name", name}}}, {"allOf", options_by_name(rows, default_name)}};
   return {{"anyOf", {name, map}}};
 }
 
-/// A list of such values, or a range.
+/// Schema of a list of such values, or a range.
 Json axis_schema(const Json& values) {
   const Json number{{"type", {"number", "string"}}};
   Json ends{{"from", number}, {"to", number}};
@@ -225,7 +225,7 @@ const KeyDescription& key_at(std::string_view path) {
   throw std::logic_error(fmt::format("the table of keys of the case file has no '{}'", path));
 }
 
-/// Keys of the case by their last word or their whole path, and options of operators.
+/// Schema of a sweep: keys of the case by their last word or their whole path, and options of operators.
 Json sweep_schema() {
   const Json values = axis_schema(Json{{"type", "array"}, {"minItems", 1}});
   Json axes = Json::object();
@@ -254,9 +254,9 @@ Json definitions() {
           {"sweep", sweep_schema()}};
 }
 
-constexpr std::int64_t all_tried = 5000;        // up to here every whole number is put to an option
-constexpr std::size_t most_listed = 16;         // more are given as a range
-constexpr std::int64_t beyond_all = 1LL << 40;  // an option that takes this has no upper bound
+constexpr std::int64_t all_tried = 5000;        // up to this value every integer is tried with an option
+constexpr std::size_t most_listed = 16;         // longer lists are given as a range
+constexpr std::int64_t beyond_all = 1LL << 40;  // an option that accepts this value has no upper bound
 
 }  // namespace
 

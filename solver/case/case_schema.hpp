@@ -9,20 +9,20 @@
 
 namespace femcg::solver {
 
-/// Accepted values of an option, found by trying the words and numbers of its description, and neighbouring numbers,
-/// with its own check.
+/// Accepted values of an option, found by applying its own check to the words and numbers in its description, and to
+/// neighbouring numbers.
 struct AcceptedValues {
   std::vector<std::string> words;
-  std::vector<std::int64_t> numbers;           ///< where these are all
-  std::optional<std::int64_t> least, largest;  ///< else of whole numbers, or of any, in between
-  std::int64_t step = 1;                       ///< of which whole numbers are multiples
-  bool fractions = false;                      ///< it takes numbers that are not whole, above `least`
+  std::vector<std::int64_t> numbers;           ///< nonempty: all accepted numbers
+  std::optional<std::int64_t> least, largest;  ///< otherwise the range of accepted numbers
+  std::int64_t step = 1;                       ///< accepted integers are multiples of it
+  bool fractions = false;                      ///< non-integers above `least` are accepted
 };
 AcceptedValues accepted_values(const operators::OptionDescription& option);
 
-/// The JSON Schema (draft 2020-12) of case files, from the table of keys and the catalogues: what an editor completes
-/// keys and values with. Whatever it refuses, read_case refuses; what depends on more than one key, on files or on the
-/// machine is left to read_case.
+/// JSON Schema (draft 2020-12) of case files, from the table of keys and the catalogues, for completion in editors.
+/// read_case refuses everything that the schema refuses, and also checks what depends on several keys, on files or on
+/// the host.
 std::string case_schema();
 
 }  // namespace femcg::solver

@@ -28,7 +28,8 @@ constexpr std::size_t largest_value = 64'000;
 constexpr std::size_t most_parts = 50;    // of a key
 constexpr std::size_t longest_key = 100;  // in messages
 
-/// At most a little more than the largest file. Of a pipe all that is written to it, and nothing where nobody does.
+/// Contents of a file, up to slightly more than the largest size. Reads a pipe to its end; empty if nobody writes to
+/// it.
 std::string text_of(const std::filesystem::path& file) {
   const int descriptor = ::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   std::string text;
@@ -69,7 +70,7 @@ std::vector<std::string> split(const std::string& path) {
   return parts;
 }
 
-/// The item of a list that a part of a path numbers, from 0.
+/// Item of a list that a part of a path selects by index, from 0.
 CaseNode& item_of(CaseNode& list, const std::string& part, const Place& place) {
   std::size_t index = 0;
   const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), index);
@@ -79,7 +80,7 @@ CaseNode& item_of(CaseNode& list, const std::string& part, const Place& place) {
   return list.children[index];
 }
 
-/// Takes the key of an override out of the tree.
+/// Removes the key of an override from the tree.
 void remove_key(CaseNode& tree, const std::vector<std::string>& parts, const std::string& key, const Place& place) {
   CaseNode* node = &tree;
   CaseNode* parent = nullptr;

@@ -8,7 +8,7 @@
 
 namespace femcg::solver {
 
-/// A value of a case file and everything below it, each with its place; repeated keys are kept.
+/// A value of a case file with all values below it, each with its place; repeated keys are retained.
 struct CaseNode {
   enum class Kind { null, scalar, list, map };
   Kind kind = Kind::null;
@@ -18,20 +18,20 @@ struct CaseNode {
   std::string key;                 ///< of an entry of a map
   Place key_place;
 
-  /// The first entry of that key; nullptr where there is none.
+  /// First entry with this key; nullptr if there is none.
   const CaseNode* find(const std::string& wanted) const;
   CaseNode* find(const std::string& wanted);
 };
 
-/// Reads a file of one YAML document, a map. Throws InputError where there is no such file, it is a directory, empty,
-/// no YAML (with line and column), several documents or no map.
+/// Reads a file with one YAML document, a map. Throws InputError if the file does not exist, is a directory, is empty,
+/// is not YAML (with line and column), has several documents, or is not a map.
 CaseNode read_tree(const std::filesystem::path& file);
 
 /// A value as YAML on one line.
 std::string flow_text(const CaseNode& node);
 
-/// Puts the override's value into the tree, making the maps on its way; an empty one of the command line (--set key=)
-/// takes the key out of it. Throws InputError, placed at the option.
+/// Inserts an override's value into the tree, creating the maps on its path. An empty value from the command line
+/// (--set key=) removes the key. Throws InputError, placed at the option.
 void apply_override(CaseNode& tree, const Override& override);
 
 }  // namespace femcg::solver

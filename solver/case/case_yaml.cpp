@@ -1,4 +1,4 @@
-// A case with every default, back to YAML.
+// Writes a case with every default as YAML.
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
 
@@ -15,7 +15,7 @@ namespace {
 
 using YAML::BeginMap, YAML::BeginSeq, YAML::EndMap, YAML::EndSeq, YAML::Flow, YAML::Key, YAML::Value;
 
-/// Shortest text that reads back as the same double (yaml-cpp's own rounds).
+/// Shortest text that reads back as the same double (yaml-cpp rounds).
 std::string number(double value) { return fmt::format("{}", value); }
 
 template <typename Numbers>
@@ -41,7 +41,7 @@ void emit(YAML::Emitter& out, const NamedChoice& choice) {
     return;
   }
   out << Flow << BeginMap << Key << "name" << Value << choice.name;
-  std::map<std::string, std::map<std::string, std::string>> maps;  // levels.fine is fine in levels
+  std::map<std::string, std::map<std::string, std::string>> maps;  // levels.fine is the key fine in levels
   for (const auto& [key, value] : choice.options)
     if (const std::size_t dot = key.find('.'); dot != std::string::npos)
       maps[key.substr(0, dot)].emplace(key.substr(dot + 1), value);
@@ -55,7 +55,7 @@ void emit(YAML::Emitter& out, const mesh::BoxOptions& box, const std::optional<s
   const int dimension = mesh::dimension(box.shape);
   out << Key << "box" << Value << BeginMap;
   if (dofs) {
-    // Not the cells: another degree would have others.
+    // Written as dofs, not cells: another degree would need other cells.
     out << Key << "dofs" << Value << *dofs
         << YAML::Comment(fmt::format("cells: [{}]", fmt::join(box.cells.begin(), box.cells.begin() + dimension, ", ")));
   } else {
@@ -89,7 +89,7 @@ void emit_groups(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshCh
 }
 
 void emit(YAML::Emitter& out, const mesh::GmshOptions& file, const MeshChoice& mesh) {
-  // Absolute: the resolved case is written elsewhere, and would look for a relative path there.
+  // Absolute: the resolved case is written to another folder.
   out << Key << "file" << Value << std::filesystem::absolute(file.file).string();
   out << Key << "unit" << Value << file.unit << Key << "scale" << Value << number(file.scale);
   if (!mesh::has_mesh_ending(file.file)) {

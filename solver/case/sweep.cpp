@@ -16,8 +16,8 @@ namespace femcg::solver {
 
 namespace {
 
-/// Keys of the case that a sweep may call by their last word. Those of the solver come last: they leave the mesh and
-/// the coefficients as they are, and vary fastest.
+/// Keys of the case that a sweep may name by their last word. Keys of the solver come last: they do not affect the mesh
+/// and the coefficients, and vary fastest.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 11> short_keys{{
     {"degree", "degree"},
     {"quadrature", "quadrature"},
@@ -32,7 +32,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 11> short_ke
     {"loop", "solver.loop"},
 }};
 
-/// The case's key that an axis stands for; nothing where it is none.
+/// Key of the case that an axis refers to; empty if it is none.
 std::optional<std::string> case_key(const std::string& axis) {
   for (const auto& [word, key] : short_keys)
     if (axis == word) return std::string(key);
@@ -40,7 +40,7 @@ std::optional<std::string> case_key(const std::string& axis) {
   return axis;
 }
 
-/// The shortest name of a key of the case, under which its values are reported.
+/// Shortest name of a key of the case, used in reports.
 std::string word_of(const std::string& key) {
   for (const auto& [word, known] : short_keys)
     if (key == known) return std::string(word);
@@ -85,7 +85,7 @@ void check_number_of_points(const std::vector<SweepAxis>& axes) {
         at_place(axes.front().place, fmt::format("the sweep has {} points; {} are the most", points, most_points)));
 }
 
-/// Every combination of one value of each axis, the last axis varying fastest.
+/// All combinations of one value per axis, the last axis varying fastest.
 std::vector<std::map<std::string, std::string>> combinations(const std::vector<SweepAxis>& axes) {
   check_number_of_points(axes);
   std::vector<std::map<std::string, std::string>> all{{}};

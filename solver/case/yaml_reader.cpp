@@ -20,14 +20,14 @@ namespace femcg::solver {
 
 namespace {
 
-constexpr std::size_t most_values = 500'000;  // an alias of aliases grows without end
+constexpr std::size_t most_values = 500'000;  // nested aliases can expand without bound
 constexpr std::size_t deepest_value = 100;
 
 Place placed(const PlaceOf& place_of, const YAML::Mark& mark) {
   return mark.is_null() ? place_of(0, 0) : place_of(mark.line + 1, mark.column + 1);
 }
 
-/// A line of the text from a column on; both count from 0. Empty where there is no such place.
+/// Line of the text from a column on; line and column count from 0. Empty if there is no such position.
 std::string_view line_at(std::string_view text, int line, int column) {
   for (; line > 0; --line) {
     const std::size_t end = text.find('\n');
@@ -38,14 +38,14 @@ std::string_view line_at(std::string_view text, int line, int column) {
   return text.substr(std::min(text.size(), static_cast<std::size_t>(std::max(column, 0))));
 }
 
-/// Builds the tree from what yaml-cpp finds, value by value, so that nothing grows beyond what is allowed.
+/// Builds the tree from yaml-cpp's events, so that limits on its size apply while it grows.
 class TreeBuilder : public YAML::EventHandler {
  public:
   TreeBuilder(std::string_view text, const PlaceOf& place_of) : text_(text), place_of_(place_of) {}
 
   CaseNode take() { return std::move(root_); }
 
-  /// yaml-cpp takes a stray ',' for one empty document after another, without end.
+  /// yaml-cpp takes a stray ',' for an endless sequence of empty documents.
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ == 1) return;
     const std::string_view rest = line_at(text_, mark.line, mark.column);
@@ -85,14 +85,14 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
  private:
-  /// A value whose end is still to come.
+  /// A value whose end has not been read yet.
   struct Open {
     CaseNode node;
     YAML::Mark mark;
     YAML::anchor_t anchor;
     std::size_t values_before;
-    std::size_t depth;            ///< of what stands below
-    std::optional<CaseNode> key;  ///< of a map: that of the value to come
+    std::size_t depth;            ///< of the tree below
+    std::optional<CaseNode> key;  ///< of a map: key of the next value
   };
   struct Anchored {
     CaseNode node;
@@ -122,7 +122,7 @@ class TreeBuilder : public YAML::EventHandler {
     return node;
   }
 
-  /// Hands the innermost open value to the one around it.
+  /// Passes the innermost open value to its parent.
   void end() {
     Open done = std::move(open_.back());
     open_.pop_back();
@@ -151,13 +151,13 @@ class TreeBuilder : public YAML::EventHandler {
   std::string_view text_;
   const PlaceOf& place_of_;
   CaseNode root_;
-  std::vector<Open> open_;  ///< from the outermost in
+  std::vector<Open> open_;  ///< outermost first
   std::map<YAML::anchor_t, Anchored> anchors_;
   std::size_t values_ = 0;
   int documents_ = 0;
 };
 
-/// The place of the first tab among the blanks that a line begins with, up to a line; both count from 0.
+/// Position of the first tab in the indentation of a line, up to `last_line`; lines and columns count from 0.
 std::optional<YAML::Mark> indenting_tab(const std::string& text, int last_line) {
   std::istringstream stream(text);
   std::string line;
@@ -171,7 +171,7 @@ std::optional<YAML::Mark> indenting_tab(const std::string& text, int last_line) 
   return std::nullopt;
 }
 
-/// yaml-cpp's complaint in a user's words.
+/// yaml-cpp's message, reworded for users.
 std::string explained(const YAML::Exception& error, std::string_view text) {
   const auto says = [&](std::string_view part) { return error.msg.find(part) != std::string::npos; };
   const std::string_view line = line_at(text, error.mark.line, 0);
@@ -192,8 +192,8 @@ std::string explained(const YAML::Exception& error, std::string_view text) {
   return sentence + error.msg + (says("illegal map value") ? " (a text that holds ': ' needs quotes)" : "");
 }
 
-/// Every line end as '\n': yaml-cpp counts only these as lines. Throws InputError where others stand that some editors
-/// take for line ends and YAML does not.
+/// Replaces every line end by '\n', the only one that yaml-cpp counts. Throws InputError for characters that some
+/// editors, but not YAML, treat as line ends.
 std::string with_plain_line_ends(const std::string& text, const PlaceOf& place_of) {
   struct Other {
     std::string_view bytes, name;
@@ -224,7 +224,7 @@ CaseNode read_yaml(const std::string& text, const PlaceOf& place_of) {
   const std::string plain = with_plain_line_ends(text, place_of);
   TreeBuilder builder(plain, place_of);
   try {
-    // yaml-cpp notices an open quote only where the text ends within a line, hence the comment.
+    // yaml-cpp notices an open quote only if the text ends within a line, hence the comment.
     std::istringstream stream(plain + "\n#");
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {

@@ -7,11 +7,11 @@
 
 namespace femcg::solver {
 
-/// Name of a place in the text for messages; line and column count from 1, line 0 is the text as a whole.
+/// Name of a position in the text, for messages; line and column count from 1, line 0 is the whole text.
 using PlaceOf = std::function<Place(int line, int column)>;
 
-/// A text in YAML as a tree; null where nothing stands in it. Throws InputError where it is no YAML, ends its lines in
-/// a way of its own, has a second document, more values or deeper ones than a case needs, or an alias of itself.
+/// Parses YAML into a tree; a null node for an empty text. Throws InputError if the text is not YAML, has unusual line
+/// ends, a second document, more or deeper values than a case needs, or a recursive alias.
 CaseNode read_yaml(const std::string& text, const PlaceOf& place_of);
 
 }  // namespace femcg::solver

@@ -20,13 +20,13 @@ namespace femcg::solver {
 
 namespace {
 
-/// muParser with exactly our names, its variables bound to `point`. Neither copied nor moved: the parser points into
-/// it.
+/// muParser with only the names of this program, its variables bound to `point`. Not copyable or movable: the parser
+/// points into this object.
 struct BoundParser {
   explicit BoundParser(const ScannedExpression& scanned) {
     parser.ClearFun();
     parser.ClearConst();
-    parser.EnableOptimizer(false);  // which takes the whole part of numbers before && and ||
+    parser.EnableOptimizer(false);  // the optimiser truncates numbers before && and ||
     parser.DefineConst("pi", std::numbers::pi);
     parser.DefineInfixOprtChars("+-not");
     parser.DefineInfixOprt(
@@ -43,7 +43,7 @@ struct BoundParser {
   mu::Parser parser;
 };
 
-/// muParser's complaint in our words.
+/// muParser's message in the wording of this program.
 std::string explained(const mu::ParserError& error, const ScannedExpression& scanned) {
   std::size_t token = 0;
   while (token + 1 < scanned.starts.size() && static_cast<int>(scanned.starts[token + 1]) <= error.GetPos()) ++token;
@@ -84,13 +84,13 @@ std::string explained(const mu::ParserError& error, const ScannedExpression& sca
 }
 
 std::string not_finite(const std::string& text, double value) {
-  // The sign of a NaN means nothing.
+  // The sign of a NaN is meaningless.
   const std::string shown = std::isnan(value) ? "nan" : fmt::format("{}", value);
   const std::string plain = in_quotes(text);
   return fmt::format("{} is not finite ({})", plain.substr(1, plain.size() - 2), shown);
 }
 
-/// The value of an expression that is one number, as most are; a parser takes a hundred times as long.
+/// Value of an expression that is a single number, as most are; a parser takes a hundred times as long.
 std::optional<double> lone_number(const ScannedExpression& scanned) {
   const std::string& token = scanned.tokens.front();
   double value = 0;

@@ -14,27 +14,27 @@ namespace femcg::solver {
 /// A place in the case file ("cases/x.yaml:12:5") or on the command line ("--set degree").
 using Place = std::string;
 
-/// A number, or an expression in x, y, z and pi, read by muParser and evaluated by a program of its own. Copies share
+/// A number, or an expression in x, y, z and pi, parsed by muParser and evaluated by a program of femcg. Copies share
 /// the program.
 class Expression {
  public:
-  /// Throws InputError, with the place and the key of the case that has this text, where the text does not parse,
-  /// assigns, has several values or names something unknown (the sentence says the nearest known name).
+  /// Throws InputError, with the place and the key of the case, if the text does not parse, assigns, has several values
+  /// or contains an unknown name (the message gives the nearest known name).
   Expression(std::string text, Place place, std::string key = "");
   Expression(double value);  // NOLINT: a number is an expression
 
   const std::string& text() const { return text_; }
   const Place& place() const { return place_; }
-  /// The sentence behind the place and the key.
+  /// The sentence, preceded by the place and the key.
   std::string placed(std::string_view sentence) const;
-  /// The value, where it does not depend on x, y, z.
+  /// The value, if it does not depend on x, y, z.
   std::optional<double> constant() const { return constant_; }
-  /// Values at points (count x 3, row by row). Safe to call from several threads at once. Throws InputError, with the
-  /// place and the first such point, where a value is not finite.
+  /// Values at points, [count][3]. Thread-safe. Throws InputError, with the place and the first such point, if a value
+  /// is not finite.
   void evaluate(std::span<const double> points, std::span<double> values) const;
-  /// Program that evaluates the expression, including values that are not finite.
+  /// Program that evaluates the expression; its values may be non-finite.
   operators::PointProgram program() const { return constant_ ? operators::PointProgram(*constant_) : *program_; }
-  /// The same of it and its derivatives along x, y and z.
+  /// Program of the expression and its derivatives along x, y and z.
   operators::PointProgram program_with_gradient() const;
   double operator()(double x, double y, double z) const;
 
@@ -43,13 +43,13 @@ class Expression {
   Place place_;
   std::string key_;
   std::optional<double> constant_;
-  std::shared_ptr<const operators::PointProgram> program_;  ///< of what is not constant
+  std::shared_ptr<const operators::PointProgram> program_;  ///< null for a constant
 };
 
-/// A point in space as messages show it: (x, y), or (x, y, z) where z is not 0, as it always is in 2D.
+/// Text of a point for messages: (x, y), or (x, y, z) if z is not 0; z is always 0 in 2D.
 std::string point_text(const double* point);
 
-/// A function name that expressions may use, and what it is.
+/// A function that expressions may use, and its meaning.
 struct ExpressionFunction {
   std::string name;
   std::string meaning;

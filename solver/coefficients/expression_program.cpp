@@ -1,4 +1,5 @@
-// Operators wait on a stack until one that binds less comes (Dijkstra 1961). They bind as muParser's do.
+// Operator-precedence parser: operators wait on a stack until one of lower precedence comes (Dijkstra 1961).
+// Precedences are muParser's.
 
 #include "solver/coefficients/expression_program.hpp"
 
@@ -20,12 +21,12 @@ using operators::PointOperation;
 using Builder = operators::PointProgramBuilder;
 using Value = Builder::Value;
 
-/// A sign between two values, or before one.
+/// A binary or unary operator.
 struct Sign {
   std::string_view token;
-  int tightness;  ///< that it binds with
+  int tightness;  ///< precedence: a larger one binds tighter
   PointOperation operation;
-  bool swapped = false;  ///< of the values, the second comes first
+  bool swapped = false;  ///< the second value is the first operand
 };
 constexpr int condition_tightness = 1;
 constexpr std::array<Sign, 13> signs_between{{{"||", 2, PointOperation::either},
@@ -42,7 +43,7 @@ constexpr std::array<Sign, 13> signs_between{{{"||", 2, PointOperation::either},
                                               {"/", 6, PointOperation::divide},
                                               {"^", 7, PointOperation::power}}};
 constexpr Sign minus{"-", 6, PointOperation::negate};
-constexpr Sign negation{negation_word, 3, PointOperation::equal};  ///< to 0
+constexpr Sign negation{negation_word, 3, PointOperation::equal};  ///< value == 0
 
 class Compiler {
  public:
@@ -58,8 +59,8 @@ class Compiler {
   }
 
  private:
-  /// What is not over yet: a sign whose last value is to come, a bracket, a function before its bracket, or a condition
-  /// before and behind its ':'.
+  /// A construct that is not complete yet: an operator without its last value, a bracket, a function before its
+  /// bracket, or a condition before or after its ':'.
   enum class Kind : std::uint8_t { sign, bracket, function, condition, otherwise };
   struct Waiting {
     Kind kind;
@@ -67,7 +68,7 @@ class Compiler {
     const FunctionDefinition* function = nullptr;
     int values = 0;  ///< of a function, those before the last comma
 
-    /// How tightly it binds what comes before; 0 where only its own end takes it away.
+    /// Precedence towards the preceding operator; 0 if only its own end completes it.
     int tightness() const {
       return kind == Kind::sign ? sign->tightness : kind == Kind::otherwise ? condition_tightness : 0;
     }
@@ -82,7 +83,7 @@ class Compiler {
       operand_next_ = false;
     } else if (token == ",") {
       close_until(0);
-      ++waiting_[waiting_.size() - 2].values;  // the function is before its bracket
+      ++waiting_[waiting_.size() - 2].values;  // the function precedes its bracket
       operand_next_ = true;
     } else if (operand_next_) {
       take_operand(token);
@@ -108,7 +109,7 @@ class Compiler {
 
   void take_operator(const std::string& token) {
     if (token == "?") {
-      close_until(condition_tightness + 1);  // a condition within a condition is a part of it
+      close_until(condition_tightness + 1);  // a nested condition is part of the outer one
       waiting_.push_back({Kind::condition});
     } else if (token == ":") {
       close_until(condition_tightness);
@@ -120,7 +121,7 @@ class Compiler {
     }
   }
 
-  /// Applies what waits and binds at least so tightly.
+  /// Applies the waiting constructs of precedence `least` or more.
   void close_until(int least) {
     while (!waiting_.empty() && waiting_.back().tightness() >= std::max(least, 1)) {
       const Waiting last = waiting_.back();

@@ -81,7 +81,7 @@ class Scanner {
     at_ += length;
   }
 
-  /// Letters and digits from here on, after a first character.
+  /// Number of letters and digits from here on, after a first character.
   std::size_t word_length() const {
     std::size_t length = 1;
     while (at_ + length < text_.size() && (is_letter(text_[at_ + length]) || is_digit(text_[at_ + length]))) ++length;
@@ -173,7 +173,7 @@ class Scanner {
     take(1);
   }
 
-  /// Bytes of the UTF-8 character here.
+  /// Number of bytes of the UTF-8 character here.
   std::size_t character_length() const {
     std::size_t length = 1;
     while (at_ + length < text_.size() && (static_cast<unsigned char>(text_[at_ + length]) & 0xC0) == 0x80) ++length;
@@ -182,7 +182,7 @@ class Scanner {
 
   std::string_view text_;
   std::size_t at_ = 0;
-  std::vector<std::size_t> brackets_;  // the open ones, as token numbers
+  std::vector<std::size_t> brackets_;  // token numbers of the open brackets
   ScannedExpression result_;
 };
 

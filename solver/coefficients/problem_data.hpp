@@ -1,7 +1,7 @@
 #pragma once
 
-// What a problem is made of: -div(kappa grad u) = f, the conditions on the boundary, and how it is discretised. Plain
-// data, which a case file fills, or a program.
+// Data of a problem: -div(kappa grad u) = f, boundary conditions, and discretisation. Plain data, filled from a case
+// file or by a program.
 
 #include <array>
 #include <optional>
@@ -19,7 +19,7 @@ struct BoundaryCondition {
   std::string group;  ///< physical group or box side; "all" is every boundary facet
   Place place;
   BoundaryKind kind = BoundaryKind::value;
-  Expression value = 0.0;  ///< of value or flux
+  Expression value = 0.0;  ///< of kind value or flux
   Expression transfer = 0.0;
   Expression ambient = 0.0;
 };
@@ -30,15 +30,15 @@ enum class UnknownOrder { first_touch, reverse_cuthill_mckee };
 struct LoadData {
   std::string name;
   Field source;
-  std::vector<BoundaryCondition> boundary;  ///< the groups, kinds and transfers of ProblemData::boundary, in its order
+  std::vector<BoundaryCondition> boundary;  ///< groups, kinds, transfers and order as in ProblemData::boundary
 };
 
 struct ProblemData {
   Field diffusion;  ///< kappa
   Field source;     ///< f
   std::vector<BoundaryCondition> boundary;
-  std::vector<LoadData> loads;  ///< none: one load, of source and boundary
-  std::optional<Field> exact;   ///< u, where it is known
+  std::vector<LoadData> loads;  ///< empty: one load, from source and boundary
+  std::optional<Field> exact;   ///< u, if known
   int quadrature = 2;           ///< mesh::cell_quadrature's n
   UnknownOrder unknown_order = UnknownOrder::first_touch;
 };

@@ -29,7 +29,7 @@ using operators::Communicator;
 
 namespace {
 
-/// Throws InputError where a comparison cannot have what a case asks of CG.
+/// Throws InputError if a comparison does not support an option of CG in the case.
 void check_choices(const SolverChoice& solver, const CompareChoice& choice) {
   if (solver.precision == Precision::mixed)
     throw InputError(at_place(solver.precision_place,
@@ -60,7 +60,7 @@ void check(const std::vector<SweepPoint>& points, const Communicator& communicat
   }
 }
 
-/// Points of the same key have the same mesh and coefficients.
+/// Key of a point's mesh and coefficients: equal keys mean equal mesh and coefficients.
 std::string key_of(Case resolved) {
   resolved.solver = {};
   resolved.output = {};
@@ -68,7 +68,7 @@ std::string key_of(Case resolved) {
   return to_yaml(resolved);
 }
 
-/// The values of a point, to stand before a step of it.
+/// The values of a point as text, to precede a step's name.
 std::string text_of(const SweepPoint& point) {
   std::string text;
   for (const auto& [key, value] : point.values) text += fmt::format("{} {}, ", key, value);
@@ -80,7 +80,7 @@ ProblemData with_first_load(ProblemData data) {
   return data;
 }
 
-/// Sentences on a comparison of a problem whose case has so many loads.
+/// Warnings about the comparison of a problem whose case has `loads` loads.
 std::vector<std::string> warnings_of(std::size_t loads, const mesh::Mesh& mesh, const Problem& problem, bool has_load) {
   std::vector<std::string> all = mesh.warnings;
   all.insert(all.end(), problem.warnings().begin(), problem.warnings().end());
@@ -90,25 +90,25 @@ std::vector<std::string> warnings_of(std::size_t loads, const mesh::Mesh& mesh, 
   return all;
 }
 
-/// Mesh, space and problem of the points with one key, in this process; of the loads the first.
+/// Mesh, space and problem of the points with one key, on this process, with the first of the loads.
 struct Discretisation {
-  /// Collective. The communicator must outlive it.
+  /// Collective. The communicator must outlive this object.
   Discretisation(const Case& of, const Communicator& communicator, Progress& progress);
   Discretisation(const Discretisation&) = delete;
   Discretisation& operator=(const Discretisation&) = delete;
 
-  /// The right-hand side that System has; none where it is zero.
+  /// Right-hand side for System; none if it is zero.
   std::optional<std::span<const double>> load() const;
 
   std::string key;
   ProblemData data;
-  mesh::MeshPart part;  ///< of one process the whole mesh
+  mesh::MeshPart part;  ///< on one process: the whole mesh
   std::optional<mesh::FunctionSpace> space;
   operators::SharedDofs shared;
   std::optional<Problem> problem;
-  bool has_load = false, divided = false;  ///< divided: between several processes
-  operators::FormSubdomain subdomain;      ///< where it is divided
-  std::vector<double> scaled_load;         ///< where it is divided, in the order of the share's map
+  bool has_load = false, divided = false;  ///< divided: over several processes
+  operators::FormSubdomain subdomain;      ///< if divided
+  std::vector<double> scaled_load;         ///< if divided, in the order of the subdomain's map
   Seconds seconds;
   std::vector<std::string> warnings;
 };
@@ -136,7 +136,7 @@ std::optional<std::span<const double>> Discretisation::load() const {
   return divided ? std::span<const double>(scaled_load) : std::span<const double>(problem->load());
 }
 
-/// How much work a point is, up to a factor: about that of the entries of its rows.
+/// Relative work of a point: roughly proportional to the matrix entries of its rows.
 double weight(const Case& resolved) {
   const auto* box = std::get_if<mesh::BoxOptions>(&resolved.mesh.source);
   const int dimension = box != nullptr ? mesh::dimension(box->shape) : 3;
@@ -152,7 +152,7 @@ TimeLeft time_left_of(const std::vector<SweepPoint>& points) {
   return TimeLeft(std::move(weights));
 }
 
-/// The common part of the records of all operators of a point.
+/// Part of the records that all operators of a point share.
 Record common_record(const Case& resolved, const Discretisation& made) {
   Record common;
   common.command = "compare";
@@ -207,7 +207,7 @@ ExitStatus compare(const std::vector<SweepPoint>& points, const std::optional<Ba
   check(points, communicator);
   const Case& first = points.front().resolved;
   const ComparedDevices devices = compared_devices(first.compare, first.distribution, communicator);
-  std::vector<std::vector<BenchmarkEntry>> entries;  // of every point, so that what is wrong is told before any work
+  std::vector<std::vector<BenchmarkEntry>> entries;  // for all points first: errors come before any work
   for (const SweepPoint& point : points) entries.push_back(choose_entries(point.resolved.compare, devices, false));
   Progress progress(console.progress && communicator.is_first());
   const TimeLeft time_left = time_left_of(points);

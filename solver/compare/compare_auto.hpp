@@ -6,12 +6,12 @@
 
 namespace femcg::solver {
 
-/// Adds to the rows of one comparison what they were expected to take in so many iterations of CG, and to the one that
-/// `operator: auto` would take of the operators that were timed with their defaults, on each device, its regret. For
-/// one right-hand side.
+/// Adds to the rows of one comparison the predicted times of `iterations` iterations of CG. Adds the regret to the row
+/// that `operator: auto` would choose among the operators timed with default options, on each device. For one
+/// right-hand side.
 ///
-/// On several processes these are estimates of the first one for its subdomain, with its part of the copy bandwidth of
-/// all, which the rows have; exchange and sums come on top. A matrix that is divided has no estimates.
+/// On several processes the first one predicts for its subdomain, with its part of the total copy bandwidth in the
+/// rows; exchange and reductions are not included. A distributed matrix has no predictions.
 void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, Precision precision, double iterations,
                      int processes = 1);
 

@@ -24,7 +24,7 @@ bool any_on_gpu(const std::vector<SweptOperator>& operators) {
                              [](const SweptOperator& swept) { return operators::find_operator(swept.op.name)->cuda; });
 }
 
-/// The devices by name, each once. `auto` is the GPU where there is one and a chosen operator runs on it.
+/// Devices by name, each once. `auto` is the GPU if there is one and a chosen operator runs on it.
 std::vector<Device> devices_of(const std::vector<std::string>& names, const std::vector<SweptOperator>& operators) {
   std::vector<Device> devices;
   const bool runs_on_gpu = any_on_gpu(operators);

@@ -27,10 +27,10 @@ using operators::Communicator;
 
 namespace {
 
-/// The matrix of a comparison: all of it, or the rows of this process.
+/// Matrix of a comparison: the whole, or the rows of this process.
 class ComparedMatrix {
  public:
-  /// Collective. The communicator must outlive it.
+  /// Collective. The communicator must outlive this object.
   ComparedMatrix(const MatrixChoice& choice, const ComparedDevices& devices, const Communicator& communicator,
                  Progress& progress);
   ComparedMatrix(const ComparedMatrix&) = delete;
@@ -38,7 +38,7 @@ class ComparedMatrix {
 
   const Record& common() const { return common_; }
   const std::string& why_no_cg() const { return why_no_cg_; }
-  /// `preconditioner`: empty where nothing is solved.
+  /// `preconditioner`: empty if nothing is solved.
   std::vector<BenchmarkResult> compare(const std::vector<BenchmarkEntry>& entries, const ComparisonSettings& settings,
                                        const std::string& preconditioner) const;
 
@@ -73,7 +73,7 @@ void ComparedMatrix::take(MatrixInput input) {
   common_ = std::move(input.common);
 }
 
-/// Gives each process some rows of the matrix that the first has read.
+/// Distributes the rows of the matrix, which the first process reads.
 void ComparedMatrix::divide(const MatrixChoice& choice, const ComparedDevices& devices, Progress& progress) {
   MatrixInput input;
   mesh::Array<double> whole_load;
@@ -123,7 +123,7 @@ std::vector<BenchmarkResult> ComparedMatrix::compare(const std::vector<Benchmark
   return rows;
 }
 
-/// All that decides what is compared.
+/// Text of all options that determine a comparison.
 std::string text_of(const MatrixChoice& choice) {
   Case asked;
   asked.compare = choice.compare;

@@ -53,8 +53,8 @@ void DistributedTestbed<T>::assemble(std::span<const BenchmarkEntry> entries) {
   });
 }
 
-/// The interface operator, which is smaller, is there while the interior one is made. All processes get the largest
-/// reserved bytes, and `in_chunks` where one of them has its rows in chunks: they decide alike.
+/// The smaller interface operator exists while the interior one is made. All processes receive the largest reserved
+/// bytes, and `in_chunks` if any process holds its rows in chunks, so that they decide alike.
 template <std::floating_point T>
 MemoryEstimate DistributedTestbed<T>::need_of(MemoryUser user) const {
   MemoryEstimate all;
@@ -138,7 +138,7 @@ CopyBandwidth DistributedTestbed<T>::copy_bandwidth(Device device) const {
   return {record.machine.copy_bandwidth, record.warnings.empty() ? "" : record.warnings.front()};
 }
 
-/// The footprint is that of all processes, known with the rest of the record.
+/// Records assembly times; the footprint of all processes is recorded elsewhere.
 template <std::floating_point T>
 void DistributedTestbed<T>::note_made(const BenchmarkEntry& entry, const operators::Operator<T>&,
                                       BenchmarkResult& row) const {

@@ -14,7 +14,7 @@
 
 namespace femcg::solver {
 
-/// The subdomain of this process of a system that several processes share. Vectors are in the order of its map.
+/// Subdomain of this process of a distributed system. Vectors are in the order of its map.
 struct Subdomain {
   Division division;
   const operators::FormSubdomain* form = nullptr;      ///< null for a matrix
@@ -22,14 +22,14 @@ struct Subdomain {
   DistributionChoice distribution = {};
   bool cores_to_spare = false;                                         ///< check_threads
   std::shared_ptr<const operators::MatrixStatistics> statistics = {};  ///< of a whole matrix, on the first process
-  std::string why_not_single = {};                                     ///< why single precision cannot hold it
+  std::string why_not_single = {};                                     ///< why single precision cannot hold the matrix
 };
 
-/// The testbed of several processes: operators are those of the subdomains, and the exchange between them.
+/// Testbed of several processes: operators of the subdomains, with the exchange between them.
 template <std::floating_point T>
 class DistributedTestbed final : public Testbed<T> {
  public:
-  /// The system's load is scaled (scaled_load). What is given must outlive the testbed; `stop` ends CG on all
+  /// The system's load is scaled (scaled_load). All arguments must outlive the testbed; `stop` ends CG on all
   /// processes.
   DistributedTestbed(const System& system, const Subdomain& subdomain, const StopRequested& stop);
 
@@ -50,7 +50,7 @@ class DistributedTestbed final : public Testbed<T> {
   const Subdomain& subdomain_;
   const StopRequested& stop_;
   const operators::Communicator& communicator_;
-  std::optional<Assembly<T>> interior_, interface_;  ///< of the parts (operators::Share) that have an unknown
+  std::optional<Assembly<T>> interior_, interface_;  ///< of the parts (operators::Share) that have unknowns
 };
 
 /// compare_operators on several processes. Collective.

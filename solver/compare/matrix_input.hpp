@@ -12,20 +12,20 @@
 
 namespace femcg::solver {
 
-/// The matrix that `femcg matrix` compares operators on.
+/// Matrix that `femcg matrix` compares operators on.
 struct MatrixInput {
   operators::CsrMatrix<double> matrix;
   std::shared_ptr<MatrixSource> source;
   std::shared_ptr<const operators::MatrixStatistics> statistics;
   std::vector<double> load;  ///< A times ones, so that ones solve A x = b
-  std::string why_no_cg;     ///< empty where CG solves A x = b
-  Record common;             ///< what all records have alike
+  std::string why_no_cg;     ///< empty if CG can solve A x = b
+  Record common;             ///< part that all records share
 };
 
 /// Reads and reorders the matrix of a choice. Throws InputError that names file and line.
 MatrixInput read_matrix_input(const MatrixChoice& choice, Progress& progress);
 
-/// Said of products without CG.
+/// Warning about timing products without CG.
 std::string products_only(const std::string& why_no_cg);
 
 }  // namespace femcg::solver

@@ -18,7 +18,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// VTK's number of a facet's cell, and its nodes in the facet's own coordinates.
+/// VTK's number of a facet's cell type, and its nodes in the facet's own coordinates.
 std::pair<std::uint8_t, Eigen::MatrixXd> vtk_facet(mesh::CellShape shape, const FileCells& cells) {
   if (mesh::dimension(shape) == 2)
     return {cells.linear ? mesh::vtk_line : mesh::vtk_lagrange_curve, mesh::vtk_lagrange_points_of_curve(cells.degree)};
@@ -26,7 +26,7 @@ std::pair<std::uint8_t, Eigen::MatrixXd> vtk_facet(mesh::CellShape shape, const 
   return {mesh::vtk_cell_type(facet, cells.kind()), mesh::vtk_lagrange_points(facet, cells.degree)};
 }
 
-/// The nodes of a facet in the cell's coordinates, such that the right-hand rule gives the outward normal.
+/// Nodes of a facet in the cell's coordinates, ordered such that the right-hand rule gives the outward normal.
 Eigen::MatrixXd facet_points(mesh::CellShape shape, int facet, Eigen::MatrixXd nodes) {
   const Eigen::MatrixXd tangents = mesh::facet_tangents(shape, facet);
   const Eigen::MatrixXd corners = mesh::LagrangeBasis(shape, 1, mesh::NodeFamily::equispaced).nodes();

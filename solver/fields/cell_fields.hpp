@@ -11,27 +11,27 @@
 
 namespace femcg::solver {
 
-/// Fields of the cells of a file, by their number there, at the nodes of their VTK cells. Spaces and coefficients must
-/// outlive what is made of them.
+/// Fields at the nodes of VTK cells, by cell number in the file. Spaces and coefficients must outlive the functions
+/// made here.
 class CellFields {
  public:
   CellFields(const mesh::FunctionSpace& space, const FileCells& cells);
 
-  /// Each with points of its own.
+  /// Cells that share no points.
   mesh::SeparateCells cells() const;
-  /// A function of a space of the same mesh and degree, by the coefficients of each of its components.
+  /// Function of a space of the same mesh and degree, from the coefficients of each component.
   std::function<mesh::NodeValues()> function(const mesh::FunctionSpace& space,
                                              std::vector<std::span<const double>> components) const;
   /// grad u.
   std::function<mesh::NodeValues()> gradient(std::span<const double> dofs) const;
   /// -kappa grad u.
   std::function<mesh::NodeValues()> flux(std::span<const double> dofs, const FieldOnRegions& diffusion) const;
-  /// |v| of such a vector v.
+  /// |v| of a vector field v.
   std::function<mesh::NodeValues()> magnitude(std::function<mesh::NodeValues()> vector) const;
 
  private:
   FileCells cells_;
-  std::shared_ptr<const GradientTables> tables_;  ///< at the nodes; what is made here shares them
+  std::shared_ptr<const GradientTables> tables_;  ///< at the nodes; shared by the functions made here
   std::shared_ptr<const Eigen::MatrixXd> basis_;  ///< nodes x dofs of a cell
 };
 

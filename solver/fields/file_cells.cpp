@@ -14,7 +14,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// Whether each region of the mesh is written.
+/// 1 for each region of the mesh that is written.
 std::vector<char> chosen_regions(const OutputSubset& subset, const mesh::Mesh& mesh) {
   std::vector<char> chosen(mesh.region_names.size(), subset.regions.empty() ? 1 : 0);
   for (const std::string& region : subset.regions) {

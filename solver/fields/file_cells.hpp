@@ -12,30 +12,30 @@
 
 namespace femcg::solver {
 
-/// The cells of a mesh that .vtu files have, and as what (output.subset and output.degree).
+/// The cells of a mesh that .vtu files contain, and their degree (output.subset and output.degree).
 struct FileCells {
-  /// Throws InputError where a region is none of the mesh's, or no cell lies inside, of any process: together, where
-  /// several have parts of the mesh.
+  /// Throws InputError if a region does not exist in the mesh, or if no cell of any process is selected. Collective if
+  /// several processes have parts of the mesh.
   FileCells(const OutputChoice& output, int degree_of_solution, const mesh::Mesh& mesh,
             const operators::SharedDofs& shared = {});
-  /// All cells, at a degree that was asked for.
+  /// All cells, with degree `asked`.
   explicit FileCells(int asked) : degree(asked), linear(asked == 1) {}
 
   std::int64_t count(const mesh::Mesh& mesh) const { return numbers ? std::ssize(*numbers) : mesh.cell_count(); }
-  /// In the mesh, of cell i of the file.
+  /// Number in the mesh of cell i of the file.
   std::int32_t number(std::int64_t i) const { return numbers ? (*numbers)[i] : static_cast<std::int32_t>(i); }
   mesh::CellKind kind() const { return linear ? mesh::CellKind::linear : mesh::CellKind::lagrange; }
   std::vector<std::int32_t> regions(const mesh::Mesh& mesh) const;
 
   int degree;                                                ///< at most the solution's
-  bool linear;                                               ///< degree 1, as it was asked for
-  std::shared_ptr<const std::vector<std::int32_t>> numbers;  ///< ascending; null where the file has all cells
+  bool linear;                                               ///< linear cells, because degree 1 was asked for
+  std::shared_ptr<const std::vector<std::int32_t>> numbers;  ///< ascending; null if the file has all cells
 };
 
-/// The points that such cells share in a file: a space of their degree on them alone.
+/// Points that these cells share in a file: a space of their degree on these cells only.
 class FilePoints {
  public:
-  /// `space`: of the mesh, which must outlive this.
+  /// `space`: space on the mesh, which must outlive this object.
   FilePoints(const mesh::FunctionSpace& space, const FileCells& cells);
   FilePoints(const FilePoints&) = delete;
   FilePoints& operator=(const FilePoints&) = delete;
@@ -44,7 +44,7 @@ class FilePoints {
 
  private:
   const mesh::FunctionSpace* given_;
-  mesh::Mesh part_;  ///< empty where the file has all cells
+  mesh::Mesh part_;  ///< empty if the file has all cells
   std::optional<mesh::FunctionSpace> own_;
 };
 

@@ -46,7 +46,7 @@ class CountingBuffer : public std::streambuf {
   std::int64_t place_ = 0, count_ = 0;
 };
 
-/// In [1, 2), with digits that have no pattern (the finaliser of splitmix64).
+/// Number in [1, 2) with incompressible digits (the finaliser of splitmix64).
 double without_pattern(std::uint64_t number) {
   number = (number + 1) * 0x9e3779b97f4a7c15U;
   number = (number ^ (number >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -54,7 +54,7 @@ double without_pattern(std::uint64_t number) {
   return std::bit_cast<double>((number ^ (number >> 31)) >> 12 | 0x3ff0000000000000U);
 }
 
-/// Runs of cells from all over the file, which together have about so many nodes.
+/// Runs of cells spread over the file, with a limited total number of nodes.
 FileCells sample_of(const mesh::Mesh& mesh, const FileCells& cells) {
   constexpr std::int64_t most_nodes = 200'000, runs = 4;
   const std::int64_t of_cell = mesh::lattice_size(mesh.shape, cells.degree);
@@ -90,7 +90,7 @@ std::int64_t bytes_by_sample(const mesh::Mesh& mesh, const FileCells& cells, int
 }
 
 std::int64_t bytes_of_boundary(std::int64_t facets, int nodes, std::size_t loads) {
-  const auto numbers = static_cast<std::int64_t>(3 + 2 * loads + 1);  // of a node: point, fields, connectivity
+  const auto numbers = static_cast<std::int64_t>(3 + 2 * loads + 1);  // per node: point, fields, connectivity
   constexpr std::int64_t of_facet = 8 + 1 + 2 * 4;                    // offset, type, group and region
   return facets * (nodes * numbers * 8 + of_facet);
 }

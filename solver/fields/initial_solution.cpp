@@ -20,8 +20,8 @@ namespace femcg::solver {
 
 namespace {
 
-/// The values that a load prescribes, continued from the vertices into the cells at the boundary by functions of degree
-/// 1, to `inside` at vertices that are free.
+/// Prescribed values of a load, extended from the boundary vertices into the adjacent cells by functions of degree 1,
+/// with the value `inside` at free vertices.
 std::vector<double> continued(const Problem& problem, const Load& load, double inside) {
   const mesh::FunctionSpace& space = *problem.form().space;
   const mesh::CellShape shape = space.mesh().shape;
@@ -54,9 +54,9 @@ std::vector<double> continued(const Problem& problem, const Load& load, double i
   return x;
 }
 
-/// The start of full multigrid: its coarser levels have free unknowns alone, and prescribed values are the load of
-/// a layer of the finest cells, which a lower degree resolves where it falls off linearly. None where nothing is
-/// gained, in degree 1 and where values are the same all along, and where parts of the mesh have constants of their own
+/// Start of full multigrid. Its coarser levels have free unknowns only, where prescribed values act as the load of one
+/// layer of the finest cells; a lower degree resolves this layer if the values decay linearly. Empty where nothing is
+/// gained: for degree 1, for constant values, and if components of the mesh have constants of their own
 /// (ConstantStart).
 InitialUnknowns continued_values(const Problem& problem) {
   if (problem.form().space->degree() == 1 || problem.components() > 1) return {};

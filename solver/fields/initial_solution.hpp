@@ -10,17 +10,17 @@
 
 namespace femcg::solver {
 
-/// The unknowns that CG begins from, for each load in turn; none where it begins from 0.
+/// Initial unknowns of CG, one vector per load; empty: 0.
 using InitialUnknowns = std::vector<std::vector<double>>;
 
-/// Unknowns of the solution that an earlier run on the same mesh, at any degree, left in the folder solver.initial.
-/// For full multigrid, prescribed values that vary along the boundary, continued into the cells there.
-/// Throws InputError where there is none, or it is not of this mesh. Where the problem's mesh is a part, `cells` are
-/// its cells' numbers in the whole mesh, and the call is collective.
+/// Unknowns of the solution of an earlier run on the same mesh, of any degree, from the folder solver.initial. For full
+/// multigrid: prescribed values that vary along the boundary, extended into the adjacent cells. Throws InputError if
+/// the folder has no solution, or one of another mesh. If the problem's mesh is a subdomain, `cells` holds its cells'
+/// global numbers, and the call is collective.
 InitialUnknowns initial_unknowns(const SolverChoice& solver, const SolutionLabel& label, const Problem& problem,
                                  std::span<const std::int32_t> cells = {});
 
-/// The sentence on it.
+/// Note on the initial guess.
 std::string begun_from(const SolverChoice& solver);
 
 }  // namespace femcg::solver

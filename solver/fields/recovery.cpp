@@ -23,20 +23,20 @@ namespace femcg::solver {
 
 namespace {
 
-/// Far below any discretisation error, also in a region where the field is small beside that of others.
+/// Far below any discretisation error, also in a region where the field is small compared with others.
 constexpr double tolerance = 1e-12;
 constexpr const char* stored_as = "csr";
 const operators::Options no_options;
 
-/// The mesh with a node of its own for every region that meets at a node; without boundary groups, which nobody needs.
-/// Empty where no regions meet.
+/// The mesh with nodes on interfaces duplicated for every adjacent region, without boundary groups. Empty if no regions
+/// meet.
 mesh::Mesh cut_between_regions(const mesh::Mesh& mesh) {
   constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
   std::vector<std::int32_t> first_region = mesh::filled(static_cast<std::size_t>(mesh.node_count()), none);
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell)
     for (const std::int32_t node : mesh.nodes(cell)) mesh::lower(first_region[node], mesh.cell_regions[cell]);
-  // Where an entry of cell_nodes belongs to another region than the first one of its node.
+  // Entries of cell_nodes in another region than the first one of their node.
   const std::vector<std::int64_t> others =
       mesh::collect<std::int64_t>(mesh.cell_count(), [&](std::int64_t cell, std::vector<std::int64_t>& found) {
         const auto nodes = mesh.nodes(static_cast<std::int32_t>(cell));
@@ -54,7 +54,7 @@ mesh::Mesh cut_between_regions(const mesh::Mesh& mesh) {
   cut.cell_regions = mesh.cell_regions;
   cut.list_nodes();
   cut.region_names = mesh.region_names;
-  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> copies;  // of a node in a region
+  std::map<std::pair<std::int32_t, std::int32_t>, std::int32_t> copies;  // of a node, by (node, region)
   for (const std::int64_t entry : others) {
     std::int32_t& node = cut.cell_nodes[entry];
     const auto [copy, is_new] =
@@ -68,7 +68,7 @@ mesh::Mesh cut_between_regions(const mesh::Mesh& mesh) {
   return cut;
 }
 
-/// M_e = sum_q w_q |J| phi phi', packed as K_e is.
+/// M_e = sum_q w_q |J| phi phi', packed like K_e.
 operators::ElementMatrices mass_matrices(const operators::BilinearForm& form) {
   operators::ElementMatrices matrices;
   matrices.dofs = form.dofs_per_cell();
@@ -84,7 +84,7 @@ operators::ElementMatrices mass_matrices(const operators::BilinearForm& form) {
   return matrices;
 }
 
-/// Makes moments 0 that are not finite or next to nothing.
+/// Sets the moments to 0 if one is not finite or all are negligible.
 void clear_useless(mesh::Array<double>& moments) {
   double most = 0;
   bool finite = true;
@@ -132,7 +132,7 @@ void Recovery::make_operator() {
   preconditioner_ = make_preconditioner<double>("jacobi", *mass_);
 }
 
-/// integral of f phi_i for every dof.
+/// Moments, integral of f phi_i, for every dof.
 mesh::Array<double> Recovery::moments_of(const Values& field) const {
   return operators::sum_over_cells(
       form_, [&](operators::CellEvaluator& evaluator, std::int32_t cell, std::span<double> sum) {
@@ -150,7 +150,7 @@ std::vector<std::vector<double>> Recovery::project(std::span<const Values> field
   for (const Values& field : fields) {
     mesh::Array<double> of_field = moments_of(field);
     clear_useless(of_field);
-    const ScaledLoad scaled = scaled_load(of_field);  // nothing is lost in its squares
+    const ScaledLoad scaled = scaled_load(of_field);  // avoids underflow and overflow of squares
     exponents.push_back(scaled.exponent);
     moments.push_back(scaled.rounded<double>(operators::Device::host));
   }

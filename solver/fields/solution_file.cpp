@@ -46,7 +46,8 @@ bool SolutionFile::wants(OutputField field) const {
 
 bool SolutionFile::jumps() const { return wants(OutputField::gradient) || wants(OutputField::flux); }
 
-/// The form has it at quadrature points alone, which lie inside the cells.
+/// Throws if the diffusion is not finite at a node; the form checks it at quadrature points only, which lie inside the
+/// cells.
 void SolutionFile::check_diffusion_at_nodes() const {
   const mesh::Mesh& mesh = problem_->form().space->mesh();
   const FieldOnRegions diffusion(problem_->data().diffusion, "equation.diffusion", mesh, std::nullopt);
@@ -73,7 +74,7 @@ void SolutionFile::check_diffusion_at_nodes() const {
   }
 }
 
-/// The components of the fields that are recovered, all projected together.
+/// Projects the components of all recovered fields at once.
 std::vector<SolutionFile::Recovered> SolutionFile::recover(std::span<const double> solution) {
   const operators::BilinearForm& form = problem_->form();
   const int d = form.space->mesh().dimension();
@@ -136,7 +137,7 @@ std::vector<mesh::PointField> SolutionFile::fields_at_dofs() const {
   return fields;
 }
 
-/// A field of a load, as CellFields makes it of what was prepared.
+/// Values of a field of a load, made by CellFields from the prepared data.
 std::function<mesh::NodeValues()> SolutionFile::values_of(OutputField field, std::size_t load,
                                                           const CellFields& make) const {
   const mesh::FunctionSpace& space = *problem_->form().space;
@@ -181,7 +182,7 @@ std::vector<mesh::CellwiseField> SolutionFile::all_fields() const {
   return fields;
 }
 
-/// Where points are shared: recovered fields jump between regions.
+/// Space whose points the cells share: recovered fields jump between regions.
 const mesh::FunctionSpace& SolutionFile::space_of_points() const {
   return recovery_ ? recovery_->space() : *problem_->form().space;
 }

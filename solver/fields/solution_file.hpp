@@ -16,26 +16,26 @@
 
 namespace femcg::solver {
 
-/// The fields of solution.vtu, which output.fields names.
+/// Writes solution.vtu with the fields in output.fields.
 ///
-/// Cells share points as far as all fields are continuous: everywhere with u alone, within regions with recovered
-/// fields. With grad u or the flux -kappa grad u, which are what each cell has, every cell has points of its own.
-/// Vectors have their magnitudes beside them. What cells it has, and at what degree, is FileCells'; all fields are then
-/// what they are at the nodes of these cells.
+/// Cells share points as far as all fields are continuous: everywhere if u is the only field, within regions with
+/// recovered fields. With grad u or the flux -kappa grad u, which are discontinuous, cells share no points. Vector
+/// fields are accompanied by their magnitudes. FileCells determines cells and degree; all fields are evaluated at the
+/// nodes of these cells.
 class SolutionFile {
  public:
-  /// All must outlive it. Throws InputError where the diffusion is not finite at a node at which the flux
-  /// is to be written, the fields can surely not be recovered in the memory that is free, or no cell is to be written.
+  /// All arguments must outlive this object. Throws InputError if the diffusion is not finite at a node at which the
+  /// flux is to be written, if recovering the fields certainly exceeds the free memory, or if no cell is to be written.
   SolutionFile(const OutputChoice& output, const SolutionLabel& label, const Problem& problem);
 
-  /// Computes what the solutions (of the first loads, one after the other) must have before they are written; they must
-  /// be there as long as this. Throws MachineError.
+  /// Computes derived fields of the solutions (of the first loads, one after the other), which must outlive this
+  /// object. Throws MachineError.
   void prepare(std::span<const std::vector<double>> solutions);
-  /// With the solutions that were prepared.
+  /// Writes the prepared solutions.
   void write(std::ostream& stream) const;
 
-  /// Bytes that the file will have, from a sample of its cells that is compressed with values that have no pattern:
-  /// that of the solution may make it smaller. Known before anything is solved; 0 where there is to be no file.
+  /// Expected bytes of the file, from a compressed sample of its cells with incompressible values; the actual solution
+  /// may compress better. Available before solving; 0 if no file is wanted.
   std::int64_t expected_bytes() const;
 
  private:
@@ -62,10 +62,10 @@ class SolutionFile {
   std::unique_ptr<Recovery> recovery_;
   std::span<const std::vector<double>> solutions_;
   std::vector<std::vector<Recovered>> recovered_;  ///< by load
-  std::vector<double> exact_, error_;              ///< coefficients, where there is an exact solution
+  std::vector<double> exact_, error_;              ///< coefficients, if there is an exact solution
 };
 
-/// The bytes that solution.vtu and boundary.vtu, as far as the case wants them, are expected to have.
+/// Expected bytes of solution.vtu and boundary.vtu, as far as the case wants them.
 std::int64_t bytes_of_files(const OutputChoice& output, const Problem& problem, const SolutionFile& solution);
 
 }  // namespace femcg::solver

@@ -28,7 +28,7 @@ constexpr std::string_view piece_end = ".vtu";
 
 std::string start_of(Pieces of) { return of == Pieces::solution ? "solution" : "boundary"; }
 
-/// The rank of a piece's file; none of another.
+/// Rank of a piece's file; empty for any other file.
 std::optional<int> rank_of_piece(Pieces of, const std::string& name) {
   const std::string start = start_of(of) + "_";
   if (!name.starts_with(start) || !name.ends_with(piece_end)) return std::nullopt;
@@ -43,12 +43,12 @@ std::string name_of_load(const ProblemData& problem, std::size_t load) {
   return loads.empty() ? "" : loads[load].name;
 }
 
-/// The name of u of a load.
+/// Name of u for a load.
 std::string solution_name(const SolutionLabel& label, const ProblemData& problem, std::size_t load) {
   return name_in_file(OutputField::u, false, label, name_of_load(problem, load));
 }
 
-/// The numbers of a piece's dofs, of those of all dofs there.
+/// Values at a piece's dofs, from those at all dofs of the part.
 std::vector<double> of_piece(std::span<const double> all, const mesh::FunctionSpace& whole,
                              const std::vector<std::int32_t>& cells, const mesh::FunctionSpace& piece) {
   std::vector<double> some = mesh::filled<double>(static_cast<std::size_t>(piece.dof_count()));
@@ -92,13 +92,13 @@ void SolutionPiece::write(std::ostream& stream, std::span<const std::vector<doub
   const std::size_t solutions = all_solutions.size();
   const ProblemData& problem = problem_->data();
   const mesh::FunctionSpace& whole = *problem_->form().space;
-  const bool some = cells_.numbers != nullptr;  // else the piece is the part as it is
+  const bool some = cells_.numbers != nullptr;  // otherwise the piece is the whole part
   const mesh::Mesh mesh_of_some = some ? mesh::mesh_of_cells(whole.mesh(), *cells_.numbers) : mesh::Mesh();
   std::optional<mesh::FunctionSpace> space_of_some;
   if (some) space_of_some.emplace(mesh_of_some, whole.degree());
   const mesh::FunctionSpace& space = some ? *space_of_some : whole;
   std::vector<std::vector<double>> of_some(solutions);
-  std::vector<std::span<const double>> values(solutions + 2);  // of the solutions, exact, error
+  std::vector<std::span<const double>> values(solutions + 2);  // solutions, exact solution, error
   std::vector<double> exact, error;
   for (std::size_t i = 0; i < solutions; ++i) {
     if (some) of_some[i] = of_piece(all_solutions[i], whole, *cells_.numbers, space);
@@ -165,7 +165,7 @@ std::string pieces_text(Pieces of, const SolutionLabel& label, const ProblemData
 
 void leave_out_pieces(Pieces of, const std::filesystem::path& directory, const std::vector<int>& written,
                       mesh::FileGroup& files) {
-  std::error_code unreadable;  // a folder that cannot be listed has nothing that could be removed
+  std::error_code unreadable;  // a folder that cannot be listed has nothing to remove
   for (const auto& entry : std::filesystem::directory_iterator(directory, unreadable)) {
     const std::string name = entry.path().filename().string();
     const std::optional<int> rank = rank_of_piece(of, name);

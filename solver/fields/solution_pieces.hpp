@@ -13,23 +13,25 @@
 
 namespace femcg::solver {
 
-/// A file in pieces, one of each process: solution.pvtu and boundary.pvtu, which name them.
+/// A file in pieces, one per process, which solution.pvtu or boundary.pvtu lists.
 enum class Pieces { solution, boundary };
 std::string pieces_file(Pieces of);
 /// File name of a process's piece.
 std::string piece_name(Pieces of, int rank);
 
-/// The piece of a process of solution.pvtu: u of each load, and of the exact solution, where there is one, that and the
-/// error; regions, and the number of the process. The problem has this process's part of the mesh.
+/// One process's piece of solution.pvtu: u of each load; the exact solution and the error, if there is one; regions;
+/// and the process number. The problem has this process's subdomain of the mesh.
 class SolutionPiece {
  public:
-  /// Finds which cells it has; together. Where there are `files`, the piece becomes one of them. All must outlive it.
+  /// Selects the cells of the piece. Collective. If `files` is given, the piece is written into it. All arguments must
+  /// outlive this object.
   SolutionPiece(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, int rank,
                 mesh::FileGroup* files = nullptr);
   SolutionPiece(const SolutionPiece&) = delete;
   SolutionPiece& operator=(const SolutionPiece&) = delete;
 
-  /// As .vtu, with these solutions, of all dofs of the problem; empty where there is no cell, or it is in the files.
+  /// The piece as .vtu with these solutions at all dofs of the problem; empty if it has no cells, or is written to the
+  /// files.
   std::string text(std::span<const std::vector<double>> solutions);
   bool has_cells() const;
 
@@ -44,16 +46,15 @@ class SolutionPiece {
   FileCells cells_;
 };
 
-/// The piece of a process of boundary.pvtu, a BoundaryFile, as .vtu; empty where it has no facet that is written.
-/// Collective.
+/// One process's piece of boundary.pvtu, a BoundaryFile, as .vtu; empty without facets to write. Collective.
 std::string boundary_piece(const OutputChoice& output, const SolutionLabel& label, const Problem& problem,
                            std::span<const std::vector<double>> solutions);
 
-/// The file that names the pieces of these ranks, with the first so many loads' solutions.
+/// Content of the file that lists the pieces of these ranks, with the solutions of the first `solutions` loads.
 std::string pieces_text(Pieces of, const SolutionLabel& label, const ProblemData& problem,
                         const std::vector<int>& ranks, std::size_t solutions);
 
-/// Has the pieces of an earlier run go with its other files, but for those of ranks that are written now.
+/// Lets `files` remove the pieces of an earlier run, except those of ranks in `written`.
 void leave_out_pieces(Pieces of, const std::filesystem::path& directory, const std::vector<int>& written,
                       mesh::FileGroup& files);
 

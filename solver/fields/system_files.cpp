@@ -20,7 +20,7 @@ void add_system(const Problem& problem, mesh::FileGroup& group) {
 }
 
 std::int64_t bytes_of_system(const Problem& problem) {
-  constexpr std::int64_t of_value = 23, of_number = 8;  // with the blank or line end behind
+  constexpr std::int64_t of_value = 23, of_number = 8;  // including the following blank or line end
   const operators::MatrixRows<double> counted(problem.form());
   const std::int64_t rows = counted.offsets().rows, entries = (counted.offsets().nonzeros() + rows) / 2;
   return entries * (2 * of_number + of_value) + rows * std::ssize(problem.loads()) * of_value;

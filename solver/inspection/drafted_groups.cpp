@@ -21,8 +21,7 @@ namespace {
 
 using Eigen::Vector3d;
 
-/// The straight triangles of a face, with outward normals as long as their area, and its vertices, which lie on the
-/// geometry.
+/// Flat triangles of a face, with outward normals scaled by their area; and its vertices, which lie on the geometry.
 struct Surface {
   std::vector<Vector3d> points, normals, centres;
   double area = 0;
@@ -53,7 +52,7 @@ Surface surface_of(const mesh::Mesh& mesh, const std::vector<mesh::BoundaryFacet
   return made;
 }
 
-/// The unit normal of a plane face.
+/// Unit normal of a plane face; empty for a curved one.
 std::optional<Vector3d> plane_of(const Surface& face) {
   constexpr double flat = 1e-6;
   Vector3d sum = Vector3d::Zero();
@@ -62,7 +61,7 @@ std::optional<Vector3d> plane_of(const Surface& face) {
   return sum.normalized();
 }
 
-/// A circle that points lie on as they are seen along an axis, and how far each is from it.
+/// Circle that points lie on, seen along an axis, and the distance of each point from it.
 struct Circle {
   Vector3d axis, centre;
   double radius;
@@ -74,10 +73,10 @@ struct Circle {
   }
 };
 
-/// By least squares (Kasa 1976), with lengths in units of the face's size.
+/// Least-squares circle (Kasa 1976), with lengths scaled by the face's size.
 Circle circle_along(const Surface& face, const Vector3d& axis) {
   const Vector3d across = axis.unitOrthogonal(), other = axis.cross(across);
-  const Vector3d origin = face.points.front();  // near, against cancellation
+  const Vector3d origin = face.points.front();  // a nearby origin avoids cancellation
   double size = 0;
   for (const Vector3d& point : face.points) size = std::max(size, (point - origin).norm());
   Eigen::Matrix3d products = Eigen::Matrix3d::Zero();
@@ -97,7 +96,7 @@ Circle circle_along(const Surface& face, const Vector3d& axis) {
   return circle;
 }
 
-/// The axis along which the points are nearest to a circle, by Gauss and Newton from one that is nearly right.
+/// Axis along which the points are nearest to a circle, by the Gauss-Newton method from an approximate axis.
 Circle nearest_circle(const Surface& face, const Vector3d& axis) {
   constexpr double step = 1e-6;
   constexpr int iterations = 6;
@@ -123,7 +122,7 @@ struct Cylinder {
   bool hole;
 };
 
-/// Begins along a coordinate axis, and along the direction that the normals are the least in.
+/// Tries a coordinate axis, and the direction in which the normals have the least components, as initial axes.
 std::optional<Cylinder> cylinder_of(const Surface& face) {
   constexpr double round = 1e-4, aslant = 0.3;
   Eigen::Matrix3d spread = Eigen::Matrix3d::Zero();
@@ -133,7 +132,7 @@ std::optional<Cylinder> cylinder_of(const Surface& face) {
        {circle_along(face, Vector3d::UnitZ()), circle_along(face, Vector3d::UnitX()),
         circle_along(face, Vector3d::UnitY()), nearest_circle(face, directions.eigenvectors().col(0))}) {
     if (!(circle.distances.cwiseAbs().maxCoeff() < round * circle.radius)) continue;
-    // A sphere or a cone has rings of points at one distance, too.
+    // A sphere or a cone also has rings of points at one distance.
     double along = 0;
     for (const Vector3d& normal : face.normals) along += std::abs(normal.dot(circle.axis));
     if (along > aslant * face.area) continue;
@@ -175,7 +174,7 @@ class Draft {
     }
     return std::move(groups_);
   }
-  /// At most so many of them.
+  /// Keeps at most the first `count` groups.
   void keep(std::size_t count) {
     groups_.resize(std::min(count, groups_.size()));
     measures_.resize(groups_.size());
@@ -197,7 +196,7 @@ std::string name_of_part(const mesh::Entity& part, const std::string& kind, std:
   const bool is_made_up = part.name.starts_with("Open CASCADE STEP translator");
   for (const char c : is_made_up ? std::string() : part.name)
     name += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
-  // Not a number, nor a word that YAML or a case takes for something else.
+  // Avoids numbers and words with a meaning in YAML or a case.
   if (name.empty() || std::isalpha(static_cast<unsigned char>(name[0])) == 0 || name.size() < 4)
     name = fmt::format("{}_{}", kind, part.tag);
   if (!taken.insert(name).second) {

@@ -9,24 +9,25 @@
 
 namespace femcg::solver {
 
-/// A group to begin with: parts of a geometry that a user is likely to speak of.
+/// A suggested group: parts of a geometry that a user is likely to refer to.
 struct DraftedGroup {
   std::string name;
   int dimension = 0;
   std::vector<int> tags;
-  std::string about;  ///< what they are, for a comment
+  std::string about;  ///< description of the parts, for a comment
 };
 
-/// Solids, where there are several; the planes at the ends of the part along each axis; cylinders, by radius, holes and
-/// others apart; and the largest of the other outer faces, planes across an axis by where they lie. In space alone.
+/// Suggested groups of a 3D geometry: solids, if there are several; planes at the ends of the part along each axis;
+/// cylinders by radius, holes and outer ones separately; and the largest of the other outer faces, planes across an
+/// axis by their position.
 std::vector<DraftedGroup> drafted_groups(const mesh::EntityMesh& by_entity, const Inspection& inspection);
 
-/// "bore: {dimension: 2, tags: [3, 4]}   # hollow cylinder of radius 0.004"
+/// Line of a case file: "bore: {dimension: 2, tags: [3, 4]}   # hollow cylinder of radius 0.004".
 std::string line_of(const DraftedGroup& group);
-/// True for a file whose geometry suggests groups: CAD, which names nothing.
+/// True for a file whose geometry suggests groups: CAD, which has no group names.
 bool suggests_groups(const std::filesystem::path& file);
 
-/// A name of letters, digits and _ for a part, by what the file calls it or its kind and tag, that no other has.
+/// Unique name of letters, digits and _ for a part, from its name in the file or else its kind and tag.
 std::string name_of_part(const mesh::Entity& part, const std::string& kind, std::set<std::string>& taken);
 
 }  // namespace femcg::solver

@@ -20,7 +20,7 @@ namespace {
 using mesh::BoundaryFacet;
 using mesh::Mesh;
 
-/// Integrals of 1 and x over parts of a mesh. Their boxes are those of the nodes.
+/// Integrals of 1 and x over parts of a mesh, and bounding boxes of their nodes.
 class Sums {
  public:
   Sums() {
@@ -51,8 +51,8 @@ class Sums {
   std::array<double, 3> moment_{}, low_, high_;
 };
 
-/// Exact for the volume and the centre of cells of any order, d (g - 1) + g being the degree of x times the determinant
-/// on simplices, and d g - 1 + g at most along an axis of tensor cells.
+/// Rule that is exact for the volume and the centre of cells of any order g: x times the determinant has degree d (g -
+/// 1) + g on simplices, and at most d g - 1 + g along an axis of tensor cells.
 int exact_rule(const Mesh& mesh) { return (mesh.dimension() + 1) * mesh.order / 2 + 1; }
 
 void measure_regions(const Mesh& mesh, std::vector<MeasuredEntity>& regions) {
@@ -71,8 +71,8 @@ void measure_regions(const Mesh& mesh, std::vector<MeasuredEntity>& regions) {
   for (std::size_t r = 0; r < regions.size(); ++r) sums[r].put_into(regions[r], mesh.dimension());
 }
 
-/// Integrals over facets: the weights are the norms of the (cross) products of the tangents. Curved facets have no
-/// exact rule; these are far below the error of their shape.
+/// Integrals over facets: the weights are the norms of the (cross) products of the tangents. No rule is exact on curved
+/// facets; the quadrature error is far below that of their shape.
 class FacetMeasure {
  public:
   explicit FacetMeasure(const Mesh& mesh) : mesh_(&mesh) {
@@ -110,7 +110,7 @@ class FacetMeasure {
   std::vector<std::vector<int>> nodes_;
 };
 
-/// The cells at both sides of every facet; -1 where there is none.
+/// The cells on both sides of every facet; -1 if there is none.
 class Sides {
  public:
   explicit Sides(const Mesh& mesh)

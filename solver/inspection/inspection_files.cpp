@@ -21,7 +21,7 @@ using mesh::CellShape;
 using mesh::CompressedArray;
 using mesh::Mesh;
 
-/// VTK's type of the facets, and of each facet of a cell the lattice nodes in VTK's order.
+/// VTK's type of the facets, and the lattice nodes of each facet of a cell in VTK's order.
 struct VtkFacets {
   explicit VtkFacets(const Mesh& mesh) {
     const CellShape shape = mesh.shape;
@@ -41,7 +41,7 @@ struct VtkFacets {
   std::vector<std::vector<int>> nodes;
 };
 
-/// What makes the array of these values.
+/// Function that makes the compressed array of these values.
 template <class T>
 std::function<CompressedArray()> array_of(std::vector<T> values) {
   return [values = std::move(values)] {
@@ -51,7 +51,7 @@ std::function<CompressedArray()> array_of(std::vector<T> values) {
   };
 }
 
-/// A grid over the nodes of the mesh, with the sections Points and Cells; `nodes_of(i, out)` appends those of cell i.
+/// Grid on the nodes of the mesh, with the sections Points and Cells; `nodes_of(i, out)` appends the nodes of cell i.
 template <class NodesOf>
 mesh::VtuGrid begin_grid(const Mesh& mesh, std::int64_t cells, std::uint8_t type, const NodesOf& nodes_of) {
   mesh::VtuGrid grid(mesh.node_count(), cells);

@@ -20,7 +20,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// In columns, two blanks apart; tags, the first, are aligned to the right. A column without any entry is left out.
+/// Formats columns, two blanks apart; the first, with tags, is right-aligned. Omits empty columns.
 std::string columns(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths(rows.front().size());
   std::vector<char> used(widths.size(), 0);
@@ -40,7 +40,7 @@ std::string columns(const std::vector<Row>& rows) {
   return text;
 }
 
-/// Four digits; what is nothing beside the mesh is 0.
+/// Text with four digits; values that are negligible compared with the mesh become 0.
 std::string coordinate(double x, double extent) { return fmt::format("{:.4g}", std::abs(x) < 1e-6 * extent ? 0.0 : x); }
 
 std::string point(std::span<const double> x, double extent) {
@@ -49,7 +49,7 @@ std::string point(std::span<const double> x, double extent) {
   return fmt::format("({})", fmt::join(numbers, ", "));
 }
 
-/// The largest coordinate of the mesh.
+/// Largest absolute coordinate of the mesh.
 double extent_of(const Inspection& all) {
   double extent = 0;
   for (const MeasuredEntity& region : all.regions)

@@ -8,12 +8,12 @@
 
 namespace femcg::solver {
 
-/// The tables of regions, faces and quality, each behind an empty line.
+/// Tables of regions, faces and quality, each after an empty line.
 std::string to_text(const Inspection& inspection);
 
-/// A section `mesh` for a case file that gives a name to every part that has none, and can hold a condition where it is
-/// a face; empty where there is no such part. Names are those of drafted_groups for what they hold, then by tag. It can
-/// be read as YAML, and femcg check accepts it.
+/// A section `mesh` for a case file that names every unnamed part, if a condition can apply to it; empty if there is
+/// none. Names come from drafted_groups for the parts in them, otherwise from tags. The text is valid YAML, and femcg
+/// check accepts it.
 std::string draft_of_groups(const Inspection& inspection, const std::vector<DraftedGroup>& drafted,
                             const mesh::GmshOptions& options);
 

@@ -17,8 +17,8 @@
 
 namespace femcg::solver {
 
-/// Iterations of a batch of the classic recurrence in launched kernels.
-/// One where M is neither I nor diagonal: an iteration then takes longer than reading its scalars, and there are few.
+/// Iterations per batch of the classic recurrence in launched kernels. 1 if M is neither I nor diagonal: an iteration
+/// then takes longer than reading its scalars, and iterations are few.
 template <class Options>
 std::int64_t batch_of(const Options& options, operators::Device device) {
   if (options.check_every > 0) return options.check_every;
@@ -26,24 +26,24 @@ std::int64_t batch_of(const Options& options, operators::Device device) {
   return device == operators::Device::host || is_applied ? 1 : 16;
 }
 
-/// BatchQueue: whether a GPU has a batch before the host has seen the one before.
+/// True if a GPU receives a batch before the host has examined the previous one (BatchQueue).
 template <std::floating_point T>
 bool sends_ahead(const Preconditioner<T>* m) {
   return m == nullptr || !m->takes_few_iterations();
 }
 
-/// Numbers of one iteration as the host reads them: p'Ap of its direction, and r'z and r'r of the residual after it.
+/// Scalars of one iteration as the host reads them: p'Ap of its direction, and r'z and r'r of the residual after it.
 struct IterationNumbers {
   double energy, rz, rr;
 };
 
-/// The scalars (operators::CgScalars, operators::CgMultiScalars) of a batch of iterations on the device, and of those
-/// before it that the recurrence looks back at.
+/// Scalars (operators::CgScalars, operators::CgMultiScalars) of a batch of iterations on the device, and of the
+/// preceding iterations that the recurrence refers to.
 template <class Scalars>
 class BatchScalars {
  public:
-  /// `make(numbers, place)` makes the Scalars at a place of `numbers`; each has `columns` of every kind. An iteration
-  /// looks back at itself and at `back` before it.
+  /// `make(numbers, place)` makes the Scalars at offset `place` of `numbers`; each has `columns` values of every kind.
+  /// An iteration refers to itself and to `back` iterations before it.
   template <class Make>
   BatchScalars(std::int64_t iterations, int back, int columns, operators::Device device, const Make& make)
       : back_(back), columns_(columns), iterations_(iterations), numbers_(each() * (iterations + 1 + back), device) {
@@ -51,21 +51,22 @@ class BatchScalars {
     for (std::int64_t i = 0; i < iterations + 1 + back; ++i) of_.push_back(make(numbers_, each() * i));
   }
 
-  /// Scalars of iteration i of the batch, -back <= i <= iterations; the last are what the batch ends with.
+  /// Scalars of iteration i of the batch, -back <= i <= iterations; those of `iterations` are the final ones.
   Scalars& of(std::int64_t i) { return of_[static_cast<std::size_t>(i + back_)]; }
   Scalars& last() { return of_.back(); }
-  /// All of them, iteration by iteration.
+  /// All scalars, iteration by iteration.
   operators::Vector<double>& numbers() { return numbers_; }
   std::int64_t bytes_of_iteration() const { return each() * std::int64_t{sizeof(double)}; }
   void clear() { operators::clear(numbers_); }
-  /// Begins a batch where the last one ended: in one copy, unless a batch is so short that what is copied overlaps.
+  /// Starts the next batch from the end of the previous one: in one copy, unless source and destination overlap in a
+  /// short batch.
   void go_on() {
     const std::int64_t together = iterations_ > back_ ? back_ + 1 : 1;
     for (std::int64_t i = -back_; i <= 0; i += together)
       operators::copy_bytes(of(iterations_ + i).rz.data(), numbers_.device(), of(i).rz.data(), numbers_.device(),
                             together * bytes_of_iteration());
   }
-  /// Reads the sums of iteration i of the batch, in one column, from a copy of all.
+  /// Reads the sums of iteration i of the batch, for one column, from a copy of all scalars.
   IterationNumbers read(std::span<const double> copy, std::int64_t i, int column = 0) const {
     enum { rz, rr, energy };
     const auto at = [&](std::int64_t iteration, int kind) {
@@ -83,17 +84,17 @@ class BatchScalars {
   std::vector<Scalars> of_;
 };
 
-/// Batches of iterations on their way through a device. A GPU may have the next batch before the host looks at the one
-/// before, each as one CUDA graph where they are recorded; their scalars are read back asynchronously.
+/// Batches of iterations in flight on a device. A GPU may receive the next batch before the host examines the previous
+/// one, each as one CUDA graph after record(); their scalars are read back asynchronously.
 class BatchQueue {
  public:
   struct Batch {
     std::int64_t iterations;
-    std::span<const double> numbers;  ///< a copy of the scalars, until two more batches are sent
+    std::span<const double> numbers;  ///< copy of the scalars, valid until two more batches are sent
   };
 
-  /// `iterate(n)` gives the device n iterations, whose numbers are then in `scalars`; a batch has `batch` of them.
-  /// Without `ahead` a batch waits until the one before was received.
+  /// `iterate(n)` enqueues n iterations, which write their scalars to `scalars`; a batch has `batch` iterations.
+  /// Without `ahead`, a batch waits until the previous one was received.
   BatchQueue(const operators::Vector<double>& scalars, std::int64_t batch, std::function<void(std::int64_t)> iterate,
              bool ahead)
       : scalars_(scalars),
@@ -106,11 +107,11 @@ class BatchQueue {
   BatchQueue(const BatchQueue&) = delete;
   BatchQueue& operator=(const BatchQueue&) = delete;
 
-  /// On a GPU, some iterations: kernels are loaded at their first launch, which must be neither recorded nor timed.
+  /// Runs some iterations on a GPU: kernels are loaded at their first launch, which must be neither captured nor timed.
   void warm_up() {
     if (device_ != operators::Device::host) iterate_(std::min<std::int64_t>(3, batch_));  // a pair and one more
   }
-  /// Batches are given to a GPU as a CUDA graph from now on. After warm_up().
+  /// From now on each batch runs as one CUDA graph on a GPU. To be called after warm_up().
   void record() {
     if (device_ != operators::Device::host) graph_.emplace(device_, [this] { iterate_(batch_); });
   }
@@ -119,9 +120,9 @@ class BatchQueue {
   bool is_full() const { return in_flight_.size() == most_; }
   /// Iterations in flight.
   std::int64_t iterations() const { return std::accumulate(in_flight_.begin(), in_flight_.end(), std::int64_t{0}); }
-  /// Iterations of the batch that was sent last.
+  /// Number of iterations of the batch that was sent last.
   std::int64_t last_iterations() const { return last_; }
-  /// Sends a batch of so many iterations, less than `batch` at the very end only.
+  /// Sends a batch of `iterations`, fewer than `batch` only at the very end.
   void send(std::int64_t iterations) {
     if (graph_ && iterations == batch_)
       graph_->run();
@@ -140,14 +141,14 @@ class BatchQueue {
   }
   /// Waits for the batch that was sent last, which stays in flight.
   Batch newest() const { return {last_, readbacks_[(sent_ - 1) % 2].receive()}; }
-  /// Forgets what is in flight.
+  /// Discards the batches in flight.
   void drop() { in_flight_.clear(); }
 
  private:
   const operators::Vector<double>& scalars_;
   operators::Device device_;
   std::int64_t batch_, last_ = batch_, sent_ = 0;
-  std::size_t most_;  ///< batches in flight
+  std::size_t most_;  ///< number of batches in flight
   std::function<void(std::int64_t)> iterate_;
   std::vector<operators::AsyncReadback> readbacks_;
   std::optional<operators::CudaGraph> graph_;

@@ -18,7 +18,7 @@ using operators::Vector;
 
 namespace {
 
-/// The classic recurrences of several systems, and their batches.
+/// Classic recurrences of several systems, and their batches.
 template <std::floating_point T>
 struct ColumnRecurrences {
   ColumnRecurrences(const Operator<T>& a, const SystemsCgOptions<T>& options, int count, std::int64_t batch)
@@ -42,7 +42,7 @@ struct ColumnRecurrences {
   }
 
   int stride() { return cg.x().stride(); }
-  /// r'M^-1 r of the last iteration, with which the next begins.
+  /// r'M^-1 r of the last iteration, the first scalar of the next.
   Vector<double> last_rz() {
     Vector<double> numbers(stride());
     operators::copy_bytes(scalars.last().rz.data(), running.device(), numbers.data(), Device::host, numbers.bytes());
@@ -53,12 +53,12 @@ struct ColumnRecurrences {
   }
 
   ClassicCg<T, MultiVector> cg;
-  Vector<double> running;  ///< 1 for every column that iterates; the others are frozen
+  Vector<double> running;  ///< 1 for every active column; the others are frozen
   BatchScalars<CgMultiScalars> scalars;
   BatchQueue queue;
 };
 
-/// The loop of as many systems as MultiVector takes.
+/// Loop of at most as many systems as MultiVector takes.
 template <std::floating_point T>
 class BatchedLoop final : public SeveralSystems<T> {
  public:
@@ -67,7 +67,7 @@ class BatchedLoop final : public SeveralSystems<T> {
       : SeveralSystems<T>(a, b, x, first, options, CgMethod::batched), batch_(batch_of(options, a.device())) {}
 
  private:
-  /// From the residuals to where every recurrence has ended.
+  /// Iterates from the residuals until every recurrence has ended.
   void iterate(const std::vector<std::size_t>& members) override {
     fill(members);
     this->start_clock();
@@ -85,7 +85,7 @@ class BatchedLoop final : public SeveralSystems<T> {
         set_running();
         continue;
       }
-      // Batches in flight have these columns too.
+      // Batches in flight also include these columns.
       while (!recurrences_->queue.is_empty() && this->running_count() > 0) examine();
       operators::synchronize(this->a().device());
       recurrences_->queue.drop();
@@ -98,7 +98,7 @@ class BatchedLoop final : public SeveralSystems<T> {
   void add_correction(int column, std::vector<double>& x) override {
     this->add_column(recurrences_->cg.x(), column, 1, x);
   }
-  /// The recurrences of these systems, at their beginning.
+  /// Starts the recurrences of these systems.
   void fill(const std::vector<std::size_t>& members) {
     this->set_members(members);
     recurrences_ = std::make_unique<ColumnRecurrences<T>>(this->a(), this->options(), this->columns(), batch_);
@@ -111,7 +111,7 @@ class BatchedLoop final : public SeveralSystems<T> {
     for (int column = 0; column < this->columns(); ++column) this->at(column).energy.error().restart(rz[column]);
     set_running();
   }
-  /// Looks at one iteration after the other of the oldest batch in flight.
+  /// Examines the iterations of the oldest batch in flight.
   void examine() {
     const BatchQueue::Batch batch = recurrences_->queue.receive();
     for (std::int64_t i = 0; i != batch.iterations && this->running_count() > 0; ++i) {
@@ -143,7 +143,7 @@ class BatchedLoop final : public SeveralSystems<T> {
       ones[column] = column < this->columns() && this->is_running(column) ? 1 : 0;
     operators::copy(ones, recurrences_->running);
   }
-  /// Goes on with as many columns as run.
+  /// Continues with the active columns only.
   void drop_frozen() {
     const auto old = std::move(recurrences_);
     const Vector<double> rz = old->last_rz();
@@ -173,7 +173,7 @@ class BatchedLoop final : public SeveralSystems<T> {
     }
     recurrences_->set_last_rz(kept_rz);
     set_running();
-    operators::synchronize(a.device());  // before the old ones go
+    operators::synchronize(a.device());  // before the old vectors are freed
   }
 
   std::int64_t batch_;

@@ -8,15 +8,14 @@
 namespace femcg::solver {
 
 /// Preconditioned conjugate gradients for A x_c = b_c from x_c = 0, for several right-hand sides: independent
-/// recurrences, whose products are made together (operators::MultiVector), and of which each ends as it would alone,
-/// for reasons of its own; see conjugate_gradients. All in the natural order of the unknowns.
+/// recurrences with joint products (operators::MultiVector), each of which stops as it would alone (see
+/// conjugate_gradients). All vectors are in the natural order of the unknowns.
 ///
-/// More systems than MultiVector::most are solved in turns. A system that is done is frozen: its steps have length
-/// zero. Once all that are left fit into half of the columns, the others are dropped, and cost nothing any more. What
-/// does not meet the tolerance when its residual is recomputed restarts, with the others of which that is true, when
-/// all have ended.
+/// More systems than MultiVector::most are solved group by group. A finished system is frozen: its steps have length
+/// zero. Once all active systems fit into half of the columns, the others are dropped. Systems whose recomputed
+/// residual misses the tolerance restart together after all have ended.
 ///
-/// The `seconds` of a result are the system's part: the time of an iteration is divided among the running systems.
+/// The `seconds` of a result are the system's fraction: the time of an iteration is divided among the active systems.
 template <std::floating_point T>
 std::vector<CgResult> batched_conjugate_gradients(const operators::Operator<T>& a,
                                                   std::span<const operators::Vector<T>> b,

@@ -31,15 +31,15 @@ SmallMatrix from_eigen(const Matrix& from) {
   return to;
 }
 
-/// Rank and an orthonormal basis of some vectors V, from their inner products h = V'V.
+/// Rank and an orthonormal basis of some vectors V, from their Gram matrix h = V'V.
 struct Basis {
   int rank = 0;
-  Matrix from_vectors;  ///< V times this has `rank` orthonormal columns, and then columns of 0
+  Matrix from_vectors;  ///< V times this has `rank` orthonormal columns, followed by zero columns
 };
 
-/// By Cholesky's factorisation with pivots of h, scaled to a unit diagonal. Vectors of which less than `dependent` (of
-/// the square of their length) stands on those chosen before depend on them; those not longer than sqrt(`nothing`) are
-/// none. Nothing where h is no matrix of inner products.
+/// Pivoted Cholesky factorisation of h, scaled to a unit diagonal. A vector is dependent if less than `dependent` of
+/// its squared length is orthogonal to the vectors chosen before; vectors not longer than sqrt(`nothing`) count as
+/// zero. Empty if h is not a Gram matrix.
 std::optional<Basis> orthonormal_basis(const Matrix& h, double dependent, double nothing) {
   const Eigen::Index n = h.rows();
   Basis basis{0, Matrix::Zero(n, n)};
@@ -67,7 +67,7 @@ std::optional<Basis> orthonormal_basis(const Matrix& h, double dependent, double
   }
   basis.rank = static_cast<int>(chosen.size());
   const Eigen::Index rank = basis.rank;
-  Matrix factor = Matrix::Zero(rank, rank);  // upper triangular: h of the chosen is factor' factor, scaled
+  Matrix factor = Matrix::Zero(rank, rank);  // upper triangular: h of the chosen vectors is factor' factor, scaled
   for (Eigen::Index i = 0; i < rank; ++i)
     for (Eigen::Index j = 0; j <= i; ++j) factor(j, i) = l(j, chosen[static_cast<std::size_t>(i)]);
   const Matrix inverse = factor.triangularView<Eigen::Upper>().solve(Matrix::Identity(rank, rank));
@@ -78,11 +78,11 @@ std::optional<Basis> orthonormal_basis(const Matrix& h, double dependent, double
   return basis;
 }
 
-/// Least part of a vector that counts as independent; inner products are in double precision. It is small enough that
-/// no vector of size is dropped, and large enough that the basis is orthonormal to some digits.
+/// Least squared fraction of a vector that counts as independent; inner products are in double precision. Small enough
+/// to retain every significant vector, large enough that the basis is orthonormal to some digits.
 constexpr double dependent_part = 1e-13;
 
-/// The passes that the operator brings with it, else femcg's own.
+/// Block kernels of the operator if it brings its own, else femcg's.
 template <std::floating_point T>
 std::unique_ptr<operators::BlockCgKernels<T>> block_cg_kernels_for(const Operator<T>& a) {
   const auto* with = dynamic_cast<const operators::WithBlockCgKernels<T>*>(&a);
@@ -114,7 +114,7 @@ class BlockLoop final : public SeveralSystems<T> {
       this->at(column).energy.error().restart(std::numeric_limits<double>::quiet_NaN());
     }
     const Matrix none = Matrix::Zero(stride, stride);
-    // Squared rounding of a difference of numbers of size 1.
+    // Squared rounding error of a difference of numbers of size 1.
     const double nothing = std::pow(64.0 * std::numeric_limits<T>::epsilon(), 2);
     sigma_ = Matrix::Identity(stride, stride);
     this->start_clock();
@@ -128,7 +128,7 @@ class BlockLoop final : public SeveralSystems<T> {
         stop_all(energies.allFinite() ? StopReason::indefinite : StopReason::not_finite);
         continue;
       }
-      if (basis->rank == 0) {  // nothing is left of the residuals but rounding
+      if (basis->rank == 0) {  // the residuals consist only of rounding
         stop_all(StopReason::converged, true);
         continue;
       }
@@ -156,8 +156,8 @@ class BlockLoop final : public SeveralSystems<T> {
   void add_correction(int column, std::vector<double>& x) override {
     this->add_column(x_, column, lengths_[static_cast<std::size_t>(column)], x);
   }
-  /// X += S correction; W and S of the next iteration from the new W and its products. False where the iteration cannot
-  /// go on: M is not positive definite, or something is not finite.
+  /// X += S correction; then W and S of the next iteration from the new W and its products. False if the iteration
+  /// cannot continue: M is not positive definite, or a value is not finite.
   bool advance(const Matrix& correction, BlockNorms norms, double nothing) {
     if (m_.applied != nullptr) {
       m_.applied->apply(w_, z_);
@@ -181,7 +181,7 @@ class BlockLoop final : public SeveralSystems<T> {
   std::unique_ptr<operators::BlockCgKernels<T>> operations_;
   Inverse<T> m_;
   // Between two restarts:
-  std::vector<double> lengths_;  ///< of the residuals that they begin with
+  std::vector<double> lengths_;  ///< of the initial residuals
   MultiVector<T> x_, w_, s_, q_, z_;
   Matrix sigma_;  ///< the residuals are W sigma
 };

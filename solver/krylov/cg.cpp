@@ -8,8 +8,8 @@
 //     x += alpha p
 //     beta = r'z / (r'z before),  p = z + beta p
 //
-// ClassicCg gives this to the device kernel by kernel; the other recurrences are in one_sum_cg.hpp and
-// fused_recurrence.hpp. examine() is the stopping rule. CgRun has the machinery: batches, restarts, reliable updates,
+// ClassicCg issues this to the device kernel by kernel; the other recurrences are in one_sum_cg.hpp and
+// fused_recurrence.hpp. examine() is the stopping rule. CgRun handles batches, restarts, reliable updates and
 // resumption.
 
 #include "solver/krylov/cg.hpp"
@@ -35,7 +35,7 @@ ClassicCg<T, Vectors>::ClassicCg(const Operator<T>& a, const Inverse<T>& m, bool
   delay_sums(kernels_, false);
 }
 
-/// z = M^-1 r and r'z where M is not diagonal; else the kernels have made them.
+/// z = M^-1 r and r'z if M is not diagonal; otherwise the vector kernels have computed them.
 template <std::floating_point T, template <class> class Vectors>
 void ClassicCg<T, Vectors>::precondition(V& z, Scalars& of) {
   if (this->m_.applied == nullptr) return;
@@ -59,14 +59,14 @@ void ClassicCg<T, Vectors>::move_residual(const V& p, Scalars& now, Scalars& nex
   precondition(z_, next);
 }
 
-/// An iteration: that; x += alpha p; beta = r'z / (r'z before); p = z + beta p.
+/// One iteration: move_residual; x += alpha p; beta = r'z / (r'z before); p = z + beta p.
 template <std::floating_point T, template <class> class Vectors>
 void ClassicCg<T, Vectors>::step(Scalars& now, Scalars& next) {
   move_residual(p_, now, next);
   kernels_.direction(now, next, residual(), this->m_.diagonal, p_, this->x_);
 }
 
-/// Two iterations, in the second of which x moves along both directions.
+/// Two iterations; the second one updates x along both directions.
 template <std::floating_point T, template <class> class Vectors>
 void ClassicCg<T, Vectors>::two_steps(Scalars& now, Scalars& next, Scalars& after) {
   move_residual(p_, now, next);
@@ -111,9 +111,9 @@ template class ClassicCg<float, operators::MultiVector>;
 
 namespace {
 
-/// The stopping rule, for every iteration of the oldest batch; false ends the loop. Ends as converged only where the
-/// true residual meets the tolerance, and the energy of the error does where that is asked for; where they do not, the
-/// recurrence restarts from the true residual.
+/// Stopping rule, applied to every iteration of the oldest batch; false ends the loop. CG ends as converged only if the
+/// true residual meets the tolerance, and, if requested, the energy of the error does; otherwise the recurrence
+/// restarts from the true residual.
 template <std::floating_point T>
 bool examine(CgRun<T>& run) {
   const BatchQueue::Batch batch = run.receive();

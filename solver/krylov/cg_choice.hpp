@@ -4,11 +4,11 @@
 
 namespace femcg::solver {
 
-/// The recurrences: Hestenes & Stiefel 1952, whose iteration has two sums that wait for one another and moves least;
-/// Chronopoulos & Gear 1989, with one, for small systems on a GPU, where waiting is all that costs; Ghysels & Vanroose
-/// 2014, whose one sum is made while the next product is, for many processes that wait long for each other; for several
-/// right-hand sides at once the first for each of them, or block CG (O'Leary 1980), which seeks each solution in what
-/// the residuals of all span.
+/// Recurrences. classic: Hestenes & Stiefel 1952, two dependent global sums per iteration and the least memory traffic.
+/// single_reduction: Chronopoulos & Gear 1989, one global sum; for small systems on a GPU, where latency dominates.
+/// pipelined: Ghysels & Vanroose 2014, one sum that overlaps with the next product; for many processes. batched:
+/// classic for each of several right-hand sides. block: block CG (O'Leary 1980), which seeks each solution in the joint
+/// Krylov space of all residuals.
 enum class CgMethod { automatic, classic, single_reduction, pipelined, batched, block };
 std::string_view name(CgMethod method);
 /// True if the method takes several right-hand sides at once.
@@ -24,19 +24,20 @@ inline bool takes_one_kernel(CgMethod method) {
   return method == CgMethod::automatic || method == CgMethod::single_reduction;
 }
 
-/// How iterations come to the device: each pass by itself; all in one persistent kernel (GPU, single-reduction, for the
-/// operators and sizes that have it); or passes inside the product (CPU, classic, for the operators that have it).
+/// Execution of iterations on the device: launched, kernel by kernel; persistent, all in one persistent kernel (GPU,
+/// single-reduction, for operators and sizes that support it); fused, vector kernels inside the product (CPU, classic,
+/// for operators that support it).
 enum class CgLoop { automatic, launched, persistent, fused };
 std::string_view name(CgLoop loop);
 /// True if the loop takes one right-hand side only.
 inline bool is_for_one_system(CgLoop loop) { return loop == CgLoop::persistent || loop == CgLoop::fused; }
-/// Why CG needs a diagonal preconditioner, or none; empty where it takes any.
+/// Why CG needs a diagonal preconditioner or none; empty if it takes any.
 inline std::string_view why_diagonal(CgMethod method, CgLoop loop) {
   return has_one_sum(method)       ? "solver.cg needs a diagonal one"
          : is_for_one_system(loop) ? "solver.loop needs a diagonal one"
                                    : "";
 }
-/// True if the loop may be one persistent kernel.
+/// True if the loop may be a persistent kernel.
 inline bool may_be_persistent(CgLoop loop) { return loop == CgLoop::automatic || loop == CgLoop::persistent; }
 
 }  // namespace femcg::solver

@@ -20,7 +20,7 @@
 
 namespace femcg::solver {
 
-/// Throws InputError where the options contradict each other. `fused`: M is I or diagonal.
+/// Throws InputError if the options contradict each other. `fused`: M is I or diagonal.
 template <std::floating_point T>
 void check_choice(const CgOptions<T>& options, bool fused) {
   const bool classic = !has_one_sum(options.method) && options.loop != CgLoop::persistent;
@@ -34,11 +34,10 @@ void check_choice(const CgOptions<T>& options, bool fused) {
         "or solver.preconditioner: jacobi");
 }
 
-/// The recurrence, the way in which a device is given it, and the length of a batch: what was asked for, or what fits
-/// the operator.
+/// Recurrence, loop and batch length: as requested, or chosen for the operator.
 template <std::floating_point T>
 struct CgPlan {
-  /// Throws InputError where what was asked for does not go together.
+  /// Throws InputError if the requested options are incompatible.
   CgPlan(const operators::Operator<T>& a, const CgOptions<T>& options) : method(options.method) {
     const bool fused = options.preconditioner == nullptr || options.preconditioner->is_fused();
     check_choice(options, fused);
@@ -66,10 +65,10 @@ struct CgPlan {
     batch = batch_of(options, a.device());
     if (options.check_every > 0) return;
     if (a.device() == operators::Device::host && method == CgMethod::pipelined)
-      batch = 8;  // which waits for its sums there
+      batch = 8;  // the pipelined recurrence waits for its sums at the end of a batch
     if (a.device() == operators::Device::cuda && persistent_ != nullptr) batch = 64;
   }
-  /// Once.
+  /// To be called once.
   std::unique_ptr<Recurrence<T>> make_recurrence(const operators::Operator<T>& a, const Inverse<T>& m) {
     if (method == CgMethod::single_reduction)
       return std::make_unique<SingleReductionCg<T>>(a, m, std::move(persistent_));
@@ -87,8 +86,8 @@ struct CgPlan {
   const operators::WithFusedCg<T>* fused_ = nullptr;
 };
 
-/// One run of CG on one system, but for the recurrence's formulas and the stopping rule (cg.cpp): batches on their way
-/// through the device, the solution and its true residuals, restarts and reliable updates, what is resumed and left.
+/// One run of CG on one system, without the recurrence's formulas and the stopping rule (cg.cpp): batches in flight,
+/// the solution and its true residuals, restarts and reliable updates, resumption and checkpoint.
 template <std::floating_point T>
 class CgRun {
  public:
@@ -120,12 +119,12 @@ class CgRun {
     result_.delayed_update = recurrence_->defers_x();
   }
 
-  /// Begins with r = b - A x. False where there is nothing to iterate; the result says why.
+  /// Starts with r = b - A x. False if there is nothing to iterate; the result says why.
   bool begin() {
     queue_.warm_up();
     if (plan_.loop == CgLoop::launched && options_.captured) queue_.record();
     operators::copy(operators::to_ordering(a_, b_), recurrence_->r());
-    x_.begin(options_.before != nullptr || options_.from_x);  // once the copies in between are gone
+    x_.begin(options_.before != nullptr || options_.from_x);  // after the temporary copies are freed
     scalars_.clear();
     recurrence_->start(scalars_.last());
     energy_.error().restart(scalars_.last().rz.value());
@@ -146,7 +145,7 @@ class CgRun {
     resume(*options_.before);
     return true;
   }
-  /// Ends a run that has begun: its time, and x as far as it has come.
+  /// Ends a run that has begun: records its time, and x as far as it is known.
   void end() {
     operators::synchronize(a_.device());
     result_.seconds = seconds();
@@ -160,14 +159,14 @@ class CgRun {
     assert(result_.reason != StopReason::converged || energy_.is_on() ||
            result_.true_relative_residual <= options_.tolerance);
   }
-  /// The result; x is then where it was asked for.
+  /// The result; also copies x to the caller's vector.
   CgResult result() {
     x_.finish();
     if (options_.after != nullptr) options_.after->result = result_;
     return result_;
   }
 
-  /// Gives the device as many batches as it takes.
+  /// Sends the device as many batches as the queue takes.
   void send_batches() {
     constexpr std::int64_t refresh_every = 64;  // iterations: 5% more products (Recurrence::refresh)
     while (!update_due_ && !queue_.is_full() && sent_ < options_.max_iterations &&
@@ -183,19 +182,19 @@ class CgRun {
     }
   }
   bool has_batches() const { return !queue_.is_empty(); }
-  /// The oldest batch, and its iteration i.
+  /// Oldest batch, and its iteration i.
   BatchQueue::Batch receive() { return queue_.receive(); }
   IterationNumbers read(const BatchQueue::Batch& batch, std::int64_t i) const {
     return scalars_.read(batch.numbers, i);
   }
 
   void count() { ++result_.iterations; }
-  /// Enters an iteration in the history; false where the monitor wants to end.
+  /// Adds an iteration to the history; false if the monitor wants to end.
   bool record(const IterationNumbers& numbers) {
     energy_.error().add(numbers.energy, numbers.rz);
     return record(numbers.rr);
   }
-  /// True if the true residual may meet the tolerance. x has gone on with what was sent since, and the residual may be
+  /// True if the true residual may meet the tolerance. x includes the iterations sent since, whose residual may be
   /// above the tolerance again.
   bool is_at_tolerance() {
     return result_.relative_residual <= energy_.residual() &&
@@ -203,24 +202,23 @@ class CgRun {
                           [&](const auto& of_solution) { return measured_so_far(of_solution); }) &&
            newest_residual() <= energy_.residual();
   }
-  /// True if p'Ap <= 0 may be rounding: the sums of the pipelined recurrence may have lost it, unless it has just
-  /// begun; or nothing but rounding is left.
+  /// True if p'Ap <= 0 may be due to rounding: in the sums of the pipelined recurrence, unless it has just begun; or if
+  /// the residual consists only of rounding.
   bool may_have_lost_energy() {
     return (plan_.method == CgMethod::pipelined || energy_.exhausts(result_.relative_residual)) &&
            result_.iterations > restarted_at_;
   }
 
-  /// Ends the loop: false.
+  /// Ends the loop; returns false.
   bool stop(StopReason reason) {
     result_.reason = reason;
     return false;
   }
-  /// Compares the true residual with the tolerance, and restarts from it where it does not meet it. Whether the loop
-  /// goes on.
+  /// Compares the true residual with the tolerance, and restarts from it if it is larger. True if the loop continues.
   bool check() { return refine(true); }
   /// True if a reliable update is due, once no batch is in flight.
   bool update_is_due() const { return update_due_ && sent_ < options_.max_iterations; }
-  /// Makes a reliable update; true if the loop goes on. Two in a row that gain nothing are rounding.
+  /// Makes a reliable update; true if the loop continues. Two successive updates without gain indicate rounding.
   bool update() { return refine(false); }
 
  private:
@@ -232,18 +230,18 @@ class CgRun {
     update_due_ = update_due_ || result_.relative_residual <= reliable_update_ * last_update_;
     return !options_.monitor || options_.monitor(result_.history.back());
   }
-  /// The relative residual, by the recurrence, of the x behind the last batch that was sent.
+  /// Relative residual of the recurrence after the last batch sent.
   double newest_residual() const {
     const BatchQueue::Batch newest = queue_.newest();
     return std::sqrt(scalars_.read(newest.numbers, newest.iterations - 1).rr) / norm_b_;
   }
-  /// of_solution(x) with the correction that the recurrence is at.
+  /// of_solution(x) for x including the recurrence's current correction.
   template <class Measure>
   double measured_so_far(const Measure& of_solution) {
     operators::synchronize(a_.device());
     return clock_.without([&] { return x_.measured_with(*recurrence_, of_solution); });
   }
-  /// From x = 0, whose residual is at hand, or from x as it was given.
+  /// Starts from x = 0, whose residual is known, or from the given x.
   bool begin_from_x(double bb) {
     double rr = bb;
     if (options_.from_x) restart_from(true_residual());
@@ -252,12 +250,12 @@ class CgRun {
     if (has_start) rr = std::pow(last_update_ * norm_b_, 2);
     const bool goes_on = record(rr);
     update_due_ = false;
-    const double enough = energy_.is_on() ? 0 : options_.tolerance;  // the error's energy is known by iterating
+    const double enough = energy_.is_on() ? 0 : options_.tolerance;  // the error's energy is known only by iterating
     if (goes_on && !(has_start && last_update_ <= enough)) return true;
-    if (!has_start) result_.true_relative_residual = last_update_;  // of x = 0
+    if (!has_start) result_.true_relative_residual = last_update_;  // for x = 0
     return stop(goes_on ? StopReason::converged : StopReason::interrupted);
   }
-  /// Adds to x what M approximates of the rest, where it does.
+  /// Adds M's approximation of the remaining correction to x, if M has one.
   bool approximate() {
     if (!options_.approximates || m_.applied == nullptr) return false;
     const double before = scalars_.last().rz.value();
@@ -272,15 +270,15 @@ class CgRun {
       return true;
     });
   }
-  /// The true residual of the solution so far.
+  /// True residual of the solution so far.
   TrueResidualVector true_residual() {
     TrueResidualVector residual = x_.residual(*recurrence_);
     result_.true_relative_residual = x_.norm_of(residual) / norm_b_;
     return residual;
   }
-  /// Adds the correction to x, and goes on from the true residual. False where that ends the loop.
+  /// Adds the correction to x, and continues from the true residual. False if that ends the loop.
   bool refine(bool may_converge) {
-    operators::synchronize(a_.device());  // a batch in flight is the loop's
+    operators::synchronize(a_.device());  // the time of a batch in flight belongs to the loop
     return clock_.without([&] {
       x_.add(*recurrence_);
       const TrueResidualVector residual = true_residual();
@@ -296,7 +294,7 @@ class CgRun {
       return !(by_energy && energy_.accepts_restarted()) || stop(StopReason::converged);
     });
   }
-  /// The recurrence begins anew from this residual.
+  /// Restarts the recurrence from this residual.
   void restart_from(const TrueResidualVector& residual) {
     x_.to_recurrence(residual, recurrence_->r());
     queue_.drop();
@@ -308,8 +306,8 @@ class CgRun {
     energy_.error().restart(scalars_.last().rz.value());
     last_update_ = result_.true_relative_residual;
   }
-  /// Goes on from the true residual: with the direction at hand, where the recurrence's own residual is still near it,
-  /// else anew.
+  /// Continues from the true residual: with the current direction, if the recurrence's residual is still close to it,
+  /// else by a restart.
   void go_on_from(const TrueResidualVector& residual) {
     constexpr double near = 2;
     const bool keeps =
@@ -323,8 +321,8 @@ class CgRun {
     operators::synchronize(a_.device());
     energy_.error().go_on(scalars_.last().rz.value());
   }
-  /// True if nothing is gained any more. After reliable updates that kept the direction, which carries the rounding of
-  /// all before it, restarts without it may still gain.
+  /// True if there is no gain any more. Reliable updates retain a direction with all its accumulated rounding, so that
+  /// restarts without it may still gain.
   bool stagnates() {
     if (!restarts_.stagnate(result_.true_relative_residual)) return false;
     if (reliable_update_ == 0) return true;
@@ -332,7 +330,7 @@ class CgRun {
     restarts_ = Restarts();
     return false;
   }
-  /// Goes on from the state of an earlier run.
+  /// Resumes the state of an earlier run.
   void resume(const CgCheckpoint<T>& before) {
     result_.iterations = before.result.iterations;
     result_.history = before.result.history;
@@ -355,7 +353,7 @@ class CgRun {
     }
     clock_.start(before.result.seconds);
   }
-  /// Leaves the recurrence to another run, where that can take it up.
+  /// Stores the recurrence for another run, if it can be resumed.
   bool leave(CgCheckpoint<T>& after) {
     if (result_.reason != StopReason::max_iterations || !hands_over()) return false;
     after.r = operators::from_ordering(a_, recurrence_->r());
@@ -382,13 +380,13 @@ class CgRun {
   RefinedSolution<T> x_;
   EnergyCriterion energy_;
   LoopClock clock_;
-  Restarts restarts_, checks_;  ///< by residuals; by what the energies' check finds
+  Restarts restarts_, checks_;  ///< by residuals; by the energy check
   double norm_b_ = 0;
-  std::int64_t sent_ = 0;                              ///< iterations
+  std::int64_t sent_ = 0;                              ///< iterations sent
   std::int64_t restarted_at_ = 0, since_refresh_ = 0;  ///< iterations
-  double last_update_ = 1;  ///< the relative residual at the last reliable update, or at the start
+  double last_update_ = 1;  ///< relative residual at the last reliable update, or at the start
   bool update_due_ = false;
-  double reliable_update_;  ///< 0 once they gain nothing
+  double reliable_update_;  ///< 0 once reliable updates have no gain
   CgResult result_;
 };
 

@@ -13,25 +13,24 @@
 
 namespace femcg::solver {
 
-/// The energy of CG's error, |x - A^-1 b|_A^2, from CG's own coefficients. Iteration j lowers it by
+/// Estimates the energy of CG's error, |x - A^-1 b|_A^2, from CG's coefficients. Iteration j lowers it by
 ///
 ///   f_j = alpha_j r_j'z_j = (r_j'z_j)^2 / p_j'Ap_j          (Hestenes & Stiefel 1952)
 ///
 /// in finite precision too (Strakoš & Tichý 2002), so that the energy before iteration j is the sum of all f from j on.
-/// The part of that sum that is still to come is extrapolated: with T_j = f_j + ... + f_{j+q-1}, the ratio of the
-/// energy before j to T_j is taken to be no larger at the end than it has been since the energy was 10^4 times what it
-/// is now (Meurant, Papež & Tichý 2021), and than it was at the last restart. On a plateau, that makes the estimate
-/// what the whole plateau has gained.
+/// The unknown rest of that sum is extrapolated: with T_j = f_j + ... + f_{j+q-1}, the ratio of the energy before j to
+/// T_j is assumed to be no larger at the end than since the energy was 10^4 times its present value (Meurant, Papež &
+/// Tichý 2021), and than at the last restart. On a plateau, the estimate is the gain of the whole plateau.
 ///
-/// Until so many iterations have been made, after a restart, the energy is r'z times twice the most that the energy
-/// before an iteration was against r'z so far, which is at most 1 over the least eigenvalue of M^-1 A; with M = A it is
-/// r'z itself. A start that M approximated counts as an iteration there.
+/// Until enough iterations have been made after a restart, the energy is estimated as r'z times twice the largest ratio
+/// so far of the energy before an iteration to r'z, a ratio bounded by 1 over the least eigenvalue of M^-1 A; with M =
+/// A the energy is r'z itself. There, a start approximated by M counts as an iteration.
 class ErrorEnergy {
  public:
   explicit ErrorEnergy(bool is_rz = false)
       : is_rz_(is_rz), most_of_rz_(is_rz ? 0.5 : std::numeric_limits<double>::quiet_NaN()) {}
 
-  /// CG begins anew from a residual r with this r'z; not a number where it is not known.
+  /// CG restarts from a residual r with this r'z; NaN if unknown.
   void restart(double rz) {
     rz_ = rz;
     falls_.clear();
@@ -39,20 +38,21 @@ class ErrorEnergy {
     is_restarted_ = ratio_ > 1;
     ratio_before_ = ratio_;
   }
-  /// Before a restart: something else than CG took nearly all of this energy, which a residual of this r'z had.
+  /// To be called before a restart: an approximation outside CG removed nearly all of this energy, which belonged to a
+  /// residual of this r'z.
   void add_start(double energy, double rz) { most_of_rz_ = std::fmax(most_of_rz_, std::max(1.0, energy / rz)); }
-  /// The residual was replaced by the true one, and the direction kept.
+  /// The residual was replaced by the true one, and the direction retained.
   void go_on(double rz) { rz_ = rz; }
-  /// An iteration along a p with this p'Ap; r'z after it.
+  /// Adds an iteration along a p with this p'Ap; r'z after it.
   void add(double p_ap, double rz) {
     rz_before_.push_back(rz_);
     add_fall(rz_ * (rz_ / p_ap));
     rz_ = rz;
   }
-  /// An iteration by f_j itself.
+  /// Adds an iteration by its f_j.
   void add_fall(double fall) { falls_.push_back(fall); }
 
-  /// After the last iteration; infinite where too few iterations say anything.
+  /// Energy after the last iteration; infinite with too few iterations.
   double estimate() const {
     const std::int64_t k = std::ssize(falls_), q = std::max<std::int64_t>(2, k / 32);
     if (is_rz_ || k <= 2 * q) {
@@ -78,22 +78,22 @@ class ErrorEnergy {
       ratio = std::max(ratio, since / std::max(window, std::numeric_limits<double>::min()));
     }
     ratio_ = ratio;
-    return (is_restarted_ ? ratio : ratio - 1) * last;  // after a restart, of which little is known, the one before T
+    return (is_restarted_ ? ratio : ratio - 1) * last;  // after a restart, with little data, the energy before T
   }
-  /// By which it has fallen since the last restart.
+  /// Decrease of the energy since the last restart.
   double fallen() const { return std::accumulate(falls_.begin(), falls_.end(), 0.0); }
 
  private:
   bool is_rz_;
   double rz_ = 0;
-  mutable double most_of_rz_;  ///< the energy before an iteration over r'z, at most; not a number where it is not known
-  mutable double ratio_ = 1;   ///< of the energy before an iteration to T, as it was found last
+  mutable double most_of_rz_;  ///< largest ratio of the energy before an iteration to r'z; NaN if unknown
+  mutable double ratio_ = 1;   ///< last found ratio of the energy before an iteration to T
   double ratio_before_ = 1;
   bool is_restarted_ = false;
   std::vector<double> falls_, rz_before_;  ///< f_j and r_j'z_j since the last restart
 };
 
-/// Stopping by energies, on one system: the error's against the solution's.
+/// Stopping criterion in energy for one system: the error's relative to the solution's.
 class EnergyCriterion {
  public:
   EnergyCriterion() = default;
@@ -103,14 +103,14 @@ class EnergyCriterion {
 
   bool is_on() const { return static_cast<bool>(check_.of_solution); }
   ErrorEnergy& error() { return error_; }
-  /// The norm that relative residuals are measured by; by default CG's own |b|.
+  /// Reference norm of relative residuals; by default CG's |b|.
   double norm(double b) const { return check_.norm_b > 0 ? check_.norm_b : b; }
-  /// The relative residual at which a check of the true one is worth while.
+  /// Relative residual at which checking the true one is worthwhile.
   double residual() const { return residual_; }
 
-  /// True if the error's energy is small enough after so many iterations, against that of the solution when it was
-  /// measured last, by `measured(of_solution)` with the solution so far. `relative` is |r| over what it was when the
-  /// recurrence began: where nothing but rounding is left of it, there is nothing more that an iteration can say.
+  /// True if the error's energy after `iterations` iterations is small enough, relative to that of the solution at its
+  /// last measurement, by `measured(of_solution)` with the solution so far. `relative`: |r| relative to its value at
+  /// the start of the recurrence; if only rounding is left of it, further iterations give no information.
   template <class Measured>
   bool is_met(std::int64_t iterations, double relative, const Measured& measured) {
     exhausted_ = relative <= 4 * std::numeric_limits<double>::epsilon();
@@ -124,18 +124,18 @@ class EnergyCriterion {
     awaited_error_ = std::sqrt(error / energy_);
     return error <= allowed();
   }
-  /// The numbers that must still fall to the tolerance, at this relative residual.
+  /// Quantities that must still fall to the tolerance, at this relative residual.
   Awaited awaited(double relative_residual) {
     const double scale = residual_ < tolerance_ ? tolerance_ / residual_ : 1;
     return {scale * relative_residual, std::exchange(awaited_error_, 0.0)};
   }
-  /// True if p'Ap <= 0 of a direction p is rounding, the residual being small enough already.
+  /// True if p'Ap <= 0 of a direction p is due to rounding, the residual being small enough already.
   bool exhausts(double relative_residual) {
     exhausted_ = is_on() && relative_residual <= residual_;
     return exhausted_;
   }
-  /// True if x and its true residual r are accepted. Where |r| is no longer what the recurrence has, its coefficients
-  /// tell nothing of this x: only those from a restart on may, which then must find that little energy was left there.
+  /// True if x and its true residual r are accepted. If |r| differs from the recurrence's, the coefficients carry no
+  /// information on this x: only those after a restart do, which must then find that little energy was left.
   bool accepts(std::span<const double> x, std::span<const double> r, double relative_residual,
                double relative_residual_of_recurrence) {
     const double error = error_.estimate();
@@ -150,29 +150,29 @@ class EnergyCriterion {
         is_unknown ? std::min(std::sqrt(error / energy_), excess_ * tolerance_) : std::sqrt(error / energy_);
     return exact || (excess_ <= 1 && error <= allowed() && (agrees || had_converged));
   }
-  /// True if x, which was not accepted, is: CG has begun anew from its true residual, and the error has little energy.
+  /// True if a rejected x is accepted after a restart from its true residual: the error has little energy.
   bool accepts_restarted() {
     const double error = error_.estimate();
     if (excess_ > 1 || error > allowed()) return false;
     relative_error_ = std::sqrt(error / energy_);
     return true;
   }
-  /// How far they were above the tolerance; 1 at most where they were not.
+  /// Largest ratio of a checked quantity to its tolerance; at most 1 if accepted.
   double excess() const { return excess_; }
-  /// |x - A^-1 b|_A over the square root of the solution's energy, at the last check of x; not a number before.
+  /// |x - A^-1 b|_A over the square root of the solution's energy, at the last check of x; NaN before.
   double relative_error() const { return relative_error_; }
 
  private:
   double allowed() const { return tolerance_ * tolerance_ * energy_; }
 
-  static constexpr double exact_ = 1e-3;  ///< excess of what a few iterations have solved
+  static constexpr double exact_ = 1e-3;  ///< excess of a residual that a few iterations can solve
 
   EnergyCheck check_;
   double tolerance_ = 0, residual_ = 0, excess_ = 0;
   ErrorEnergy error_;
   double energy_ = 0;         ///< of the solution
-  double awaited_error_ = 0;  ///< as is_met found it last, until it is told
-  bool exhausted_ = false;    ///< nothing but rounding is left of the recurrence's residual
+  double awaited_error_ = 0;  ///< last result of is_met, until it is reported
+  bool exhausted_ = false;    ///< only rounding is left of the recurrence's residual
   double relative_error_ = std::numeric_limits<double>::quiet_NaN();
   std::int64_t measure_at_ = 0;
 };

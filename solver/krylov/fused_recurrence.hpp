@@ -6,11 +6,11 @@
 
 namespace femcg::solver {
 
-/// The classic recurrence with its vector kernels fused into the product (operators::FusedStep), which an iteration
-/// leaves to the next: alpha and beta come from sums that the product makes,
+/// The classic recurrence with its vector kernels fused into the next iteration's product (operators::FusedStep): alpha
+/// and beta come from sums that the product computes,
 ///   r'z of the next r = r - alpha w is r'z - 2 alpha z'w + alpha^2 w'M^-1 w,
-/// and x moves in every second iteration, along p and the direction before it, (p - z) / beta (Kronbichler et al.
-/// 2022). r'z and r'r themselves are summed up anew in every product.
+/// and x is updated in every second iteration, along p and the direction before it, (p - z) / beta (Kronbichler et al.
+/// 2022). r'z and r'r themselves are recomputed in every product.
 template <std::floating_point T>
 class MergedCg final : public ClassicCg<T> {
  public:
@@ -35,7 +35,7 @@ class MergedCg final : public ClassicCg<T> {
   bool defers_x() const override { return true; }
 
  private:
-  /// Nothing is left to do: r and p are what the next product begins with.
+  /// Sets a step without effect: the next product starts from r and p as they are.
   void begin() {
     next_.along = next_.back = next_.step = next_.keep = 0;
     next_.beta = 1;
@@ -60,7 +60,7 @@ class MergedCg final : public ClassicCg<T> {
     if (rz > digits_kept * sums.rz && rr > digits_kept * sums.rr) {
       *next.rz.data() = rz;
       *next.rr.data() = rr;
-    } else {  // what is left of the differences are rounding errors
+    } else {  // the differences consist of rounding errors
       operators::merged_passes(next_, this->r_.size());
       begin();
       this->kernels().start(this->r_, this->m_.diagonal, this->product(), next);
@@ -84,12 +84,12 @@ class MergedCg final : public ClassicCg<T> {
     begin();
   }
 
-  static constexpr double digits_kept = 1e-8;    ///< of a difference whose terms are of order 1
-  static constexpr double least_divisor = 1e-4;  ///< beta, for x to wait
+  static constexpr double digits_kept = 1e-8;    ///< least ratio of a difference to its terms
+  static constexpr double least_divisor = 1e-4;  ///< least beta for which the update of x is delayed
 
   const operators::WithFusedCg<T>& fused_;
   operators::FusedStep<T> next_;
-  double alpha_ = 0, delayed_ = 0;  ///< alpha, and alpha / beta, of an update of x that waits
+  double alpha_ = 0, delayed_ = 0;  ///< alpha, and alpha / beta, of a delayed update of x
   bool is_flushed_ = true;
 };
 

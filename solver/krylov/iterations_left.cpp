@@ -26,9 +26,9 @@ double IterationsLeft::left_by(const Fall& fall) const {
   const std::vector<double>& logarithms = fall.logarithms;
   const auto done = static_cast<double>(residuals_.logarithms.size());
   const double fallen = std::clamp(std::log(fall.least) / std::log(tolerance_), 0.0, 1.0);
-  // As long as residuals stay where they are, what is left grows with what was done in vain.
+  // While the residual does not fall, the estimate grows with the iterations already made.
   const double before = std::max(expected_ - done, std::max(0.3 * expected_, 1.2 * done) * std::max(1 - fallen, 0.05));
-  // The line through the last quarter, by least squares.
+  // Least-squares line through the last quarter.
   const std::size_t count = logarithms.size() - 3 * logarithms.size() / 4, first = logarithms.size() - count;
   if (count < 3) return before;
   double mean = 0, middle = static_cast<double>(count - 1) / 2, up = 0, down = 0;
@@ -42,7 +42,7 @@ double IterationsLeft::left_by(const Fall& fall) const {
   const double now = mean - slope * middle;  // the line at the last iteration
   const double by_slope =
       slope > 0 ? std::max(1.0, (now - std::log(tolerance_)) / slope) : std::numeric_limits<double>::infinity();
-  constexpr double unlikely = 50;  // times what was done
+  constexpr double unlikely = 50;  // multiple of the iterations made
   if (by_slope > unlikely * done) return before;
   const double weight = std::min(1.0, 1.5 * fallen);
   return std::exp(weight * std::log(by_slope) + (1 - weight) * std::log(before));

@@ -6,19 +6,18 @@
 
 namespace femcg::solver {
 
-/// How many iterations CG will still take, from what it waits for so far, residuals and then errors: the slope of their
-/// logarithm over the last quarter, and, as long as they have not fallen by two thirds of the orders of magnitude that
-/// they have to, what was expected before (the geometric mean of both, weighted by that share). Residuals may stay or
-/// rise for long at first. The constants were chosen over the histories of 28 runs, so as to be off by a factor of 1.5
-/// seldom.
+/// Estimates the iterations that CG still needs from the history of residuals and then errors: from the slope of their
+/// logarithm over the last quarter and, until they have fallen by two thirds of the required orders of magnitude, also
+/// from the initial expectation (geometric mean of both, weighted by that fraction). Residuals may stagnate or rise at
+/// first. The constants are fitted to the histories of 28 runs, such that the error rarely exceeds a factor of 1.5.
 class IterationsLeft {
  public:
   IterationsLeft(double tolerance, double expected) : tolerance_(tolerance), expected_(expected) {}
 
-  /// After every iteration, from number 0 on.
+  /// To be called after every iteration, from number 0 on.
   void add(const Awaited& awaited);
   double left() const;
-  /// The share of all iterations that is done.
+  /// Fraction of all iterations that is done.
   double done() const;
 
  private:

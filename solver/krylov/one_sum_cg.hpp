@@ -1,11 +1,11 @@
 #pragma once
 
-// The recurrences with one sum an iteration. With u = M^-1 r and w = A u, p'Ap follows from u'w:
+// Recurrences with one global sum per iteration. With u = M^-1 r and w = A u, p'Ap follows from u'w:
 //
 //   beta = r'u / (r'u before),  p'Ap = u'w - beta^2 (p'Ap before),  alpha = r'u / p'Ap
 //   p = u + beta p,  s = w + beta s,  x += alpha p,  r -= alpha s                     (Chronopoulos & Gear 1989)
 //
-// and where w and m = M^-1 w are known by recurrences too, the sums are made while n = A m is:
+// and if w and m = M^-1 w have recurrences too, the sums overlap with the product n = A m:
 //
 //   z = n + beta z,  w -= alpha z                                                     (Ghysels & Vanroose 2014)
 
@@ -17,13 +17,13 @@
 
 namespace femcg::solver {
 
-/// One sum an iteration, for small systems on a GPU, where waiting is all that costs (Chronopoulos & Gear 1989). M is
+/// One sum per iteration, for small systems on a GPU, where latency dominates (Chronopoulos & Gear 1989). M is
 /// diagonal.
 template <std::floating_point T>
 class SingleReductionCg final : public Recurrence<T> {
  public:
   using typename Recurrence<T>::Scalars;
-  /// `kernel`: the iterations inside one persistent kernel; null for kernels of their own.
+  /// `kernel`: iterations in one persistent kernel; null: launched kernels.
   SingleReductionCg(const operators::Operator<T>& a, const Inverse<T>& m,
                     std::unique_ptr<operators::PersistentCg<T>> kernel)
       : Recurrence<T>(a, m),
@@ -39,7 +39,7 @@ class SingleReductionCg final : public Recurrence<T> {
     if (delays_) multiply(first);
     operators::clear(v_.p);
   }
-  /// With delayed sums, the product of the next iteration comes at the end, and the sums are made with it.
+  /// With delayed sums, the product of the next iteration comes last and computes the sums.
   void iterate(std::int64_t iterations, BatchScalars<Scalars>& scalars) override {
     if (persistent_ != nullptr)
       return persistent_->iterate(iterations, v_, this->m_.diagonal, this->x_, this->r_, scalars.numbers());
@@ -59,10 +59,10 @@ class SingleReductionCg final : public Recurrence<T> {
   const operators::VectorKernels<T>& kernels_;
   std::unique_ptr<operators::PersistentCg<T>> persistent_;
   operators::SingleReduction<T> v_;
-  bool delays_;  ///< sums wait for the next product
+  bool delays_;  ///< the sums are made by the next product
 };
 
-/// One sum an iteration, which is made while the next product is (Ghysels & Vanroose 2014). M is diagonal.
+/// One sum per iteration, overlapped with the next product (Ghysels & Vanroose 2014). M is diagonal.
 template <std::floating_point T>
 class PipelinedCg final : public Recurrence<T> {
  public:
@@ -85,7 +85,7 @@ class PipelinedCg final : public Recurrence<T> {
     operators::clear(ahead_.z);
     operators::clear(v_.p);
   }
-  /// The sums that the iteration before has begun are made during the product.
+  /// The sums begun by the previous iteration are completed during the product.
   void iterate(std::int64_t iterations, BatchScalars<Scalars>& scalars) override {
     for (std::int64_t i = 0; i < iterations; ++i) {
       this->a_.apply(this->m_.diagonal != nullptr ? ahead_.m : v_.w, ahead_.n);
@@ -94,8 +94,8 @@ class PipelinedCg final : public Recurrence<T> {
     }
     kernels_.complete_sums(scalars.of(iterations));
   }
-  /// Recomputes w = A M^-1 r, s = A p, z = A M^-1 s by three products, since the rounding of their recurrences grows
-  /// (after Cools et al. 2018, who replace r too).
+  /// Recomputes w = A M^-1 r, s = A p, z = A M^-1 s by three products, since their recurrences accumulate rounding
+  /// errors (after Cools et al. 2018, who replace r too).
   void refresh(Scalars& last) override {
     this->a_.apply(solved(this->r_), v_.w, &last.uw);
     this->a_.apply(v_.p, v_.s);
@@ -106,7 +106,7 @@ class PipelinedCg final : public Recurrence<T> {
  private:
   operators::Vector<T>& direction() override { return v_.p; }
   operators::Vector<T>& product() override { return v_.w; }
-  /// M^-1 v, in m; n is written over.
+  /// M^-1 v, in m; overwrites n.
   const operators::Vector<T>& solved(const operators::Vector<T>& v) {
     if (this->m_.diagonal == nullptr) return v;
     operators::chebyshev_first(1.0, v, *this->m_.diagonal, ahead_.m, ahead_.n);

@@ -61,7 +61,7 @@ InverseDiagonal inverse_diagonal_of(const Operator<T>& a, std::string_view who, 
   const operators::VectorOwnership& ownership = vector_kernels_for(a).ownership();
   const std::int64_t counted = ownership.counted(diagonal.size());
   const operators::DiagonalRange range = operators::range_of_diagonal(diagonal, counted);
-  // CG does the same with any multiple of M: where single precision would not hold M^-1, one of about 1 is taken.
+  // CG is invariant to scaling M: if M^-1 exceeds the range of single precision, M is scaled so that M^-1 is about 1.
   constexpr double far = 40;
   const double mean =
       ownership.sum(static_cast<double>(range.exponents)) / std::max(1.0, ownership.sum(static_cast<double>(counted)));

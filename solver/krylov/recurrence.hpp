@@ -1,6 +1,6 @@
 #pragma once
 
-// The recurrences of CG, as vector kernels that a GPU can be given ahead of time. Their formulas are in cg.cpp.
+// Recurrences of CG as sequences of vector kernels that can be enqueued on a GPU in advance. Formulas: cg.cpp.
 
 #include <type_traits>
 
@@ -12,7 +12,7 @@
 
 namespace femcg::solver {
 
-/// The vector kernels that the operator brings with it, else femcg's own.
+/// Vector kernels of the operator if it brings its own, else femcg's.
 template <std::floating_point T>
 const operators::VectorKernels<T>& vector_kernels_for(const operators::Operator<T>& a) {
   const auto* with = dynamic_cast<const operators::WithVectorKernels<T>*>(&a);
@@ -25,7 +25,7 @@ const operators::MultiVectorKernels<T>& multi_vector_kernels_for(const operators
   return with != nullptr ? with->multi_vector_kernels() : operators::multi_vector_kernels<T>(a.device());
 }
 
-/// The kernels for a vector (operators::Vector) or a multi-vector (operators::MultiVector).
+/// Kernels for a vector (operators::Vector) or a multi-vector (operators::MultiVector).
 template <std::floating_point T, template <class> class Vectors>
 const operators::CgKernels<Vectors<T>>& kernels_for(const operators::Operator<T>& a) {
   if constexpr (std::is_same_v<Vectors<T>, operators::Vector<T>>)
@@ -33,7 +33,7 @@ const operators::CgKernels<Vectors<T>>& kernels_for(const operators::Operator<T>
   else
     return multi_vector_kernels_for(a);
 }
-/// Has kernels that can leave sums to the next product do so, or not; returns whether they do.
+/// Turns delayed sums on or off, for kernels that can leave sums to the next product; returns true if they are delayed.
 template <class Kernels>
 bool delay_sums(const Kernels& kernels, bool delayed) {
   const auto* with = dynamic_cast<const operators::WithDelayedSums*>(&kernels);
@@ -41,8 +41,8 @@ bool delay_sums(const Kernels& kernels, bool delayed) {
   return with != nullptr && delayed;
 }
 
-/// How a recurrence applies M^-1: the vector kernels multiply by `diagonal`, or by nothing where it is null; where M is
-/// neither I nor diagonal, z = M^-1 r is one more vector that `applied` makes.
+/// Application of M^-1 in a recurrence: the vector kernels multiply by `diagonal`, or by nothing if it is null; if M is
+/// neither I nor diagonal, `applied` computes z = M^-1 r as a further vector.
 template <std::floating_point T>
 struct Inverse {
   Inverse() = default;
@@ -54,8 +54,8 @@ struct Inverse {
   const Preconditioner<T>* applied = nullptr;
 };
 
-/// The correction x and the residual r of a recurrence on one system, `Vectors` being operators::Vector, or on several
-/// with one matrix, operators::MultiVector.
+/// Correction x and residual r of a recurrence on one system (`Vectors` is operators::Vector), or on several with the
+/// same matrix (operators::MultiVector).
 template <std::floating_point T, template <class> class Vectors = operators::Vector>
 class Recurrence {
  public:
@@ -66,18 +66,18 @@ class Recurrence {
   Recurrence(const Recurrence&) = delete;
   Recurrence& operator=(const Recurrence&) = delete;
 
-  /// Begins with x = 0 and the residual that r() has.
+  /// Starts with x = 0 and the residual in r().
   virtual void start(Scalars& first) = 0;
-  /// Gives the device so many iterations.
+  /// Enqueues `iterations` iterations on the device.
   virtual void iterate(std::int64_t iterations, BatchScalars<Scalars>& scalars) = 0;
-  /// Recomputes between two batches what is otherwise known by addition only.
+  /// Recomputes, between two batches, vectors that are otherwise only updated by recurrences.
   virtual void refresh(Scalars&) {}
   /// True if x is updated in every second iteration only.
   virtual bool defers_x() const { return false; }
 
   V& x() { return flushed(x_); }
   V& r() { return flushed(r_); }
-  /// The direction, and a product with A; free for other use before a start().
+  /// The direction, and a product with A; free for other use before start().
   V& p() { return flushed(direction()); }
   V& w() { return flushed(product()); }
 
@@ -87,10 +87,10 @@ class Recurrence {
 
   virtual V& direction() = 0;
   virtual V& product() = 0;
-  /// Makes x, r and p those of the last iteration where they lag behind.
+  /// Updates x, r and p to the last iteration if they lag behind.
   virtual void flush() {}
 
-  /// Zeros for all systems; none where they are not needed.
+  /// Zeros for all systems; empty if not needed.
   V zeros(bool needed = true) const {
     V v = unset(needed ? a_.size() : 0);
     operators::clear(v);
@@ -124,14 +124,14 @@ class ClassicCg : public Recurrence<T, Vectors> {
   using typename Recurrence<T, Vectors>::V;
   using typename Recurrence<T, Vectors>::Scalars;
 
-  /// CG for `count` systems. With `pairs`, two iterations share one pass over x where the kernels can.
+  /// CG for `count` systems. With `pairs`, two iterations share one update of x if the kernels support it.
   ClassicCg(const operators::Operator<T>& a, const Inverse<T>& m, bool pairs, int count = 1);
 
   void start(Scalars& first) override;
   void iterate(std::int64_t iterations, BatchScalars<Scalars>& scalars) override;
   bool defers_x() const override { return delayed_update_ != nullptr; }
-  /// Goes on from x = 0 with this residual, which is near r, and with the direction at hand, which gets the difference
-  /// of the two: p = M^-1 r + beta p_before for the new r. `residual` is used up.
+  /// Continues from x = 0 with this residual, which is close to r, and with the current direction corrected by their
+  /// difference: p = M^-1 r + beta p_before for the new r. Overwrites `residual`.
   void replace_residual(V& residual, Scalars& first);
 
  protected:
@@ -144,14 +144,14 @@ class ClassicCg : public Recurrence<T, Vectors> {
   void step(Scalars& now, Scalars& next);
   void two_steps(Scalars& now, Scalars& next, Scalars& after);
   void move_residual(const V& p, Scalars& now, Scalars& next);
-  /// The vector that the kernels compute M^-1 r from.
+  /// Vector from which the kernels compute M^-1 r.
   const V& residual() const { return this->m_.applied != nullptr ? z_ : this->r_; }
 
   const operators::CgKernels<V>& kernels_;
   const operators::DelayedUpdate<V>* delayed_update_;
   V p_, w_;     ///< w = A p
-  V z_;         ///< M^-1 r where M is not diagonal
-  V second_p_;  ///< every other direction, where two iterations share a pass over x
+  V z_;         ///< M^-1 r if M is not diagonal
+  V second_p_;  ///< every other direction, if two iterations share an update of x
 };
 
 }  // namespace femcg::solver

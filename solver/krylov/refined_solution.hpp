@@ -16,7 +16,7 @@
 
 namespace femcg::solver {
 
-/// Numbers in the working precision, times a factor.
+/// Values times a factor, rounded to the working precision.
 template <std::floating_point T>
 operators::Vector<T> rounded(const std::vector<double>& numbers, double factor = 1) {
   operators::Vector<T> to(std::ssize(numbers));
@@ -24,7 +24,7 @@ operators::Vector<T> rounded(const std::vector<double>& numbers, double factor =
   return to;
 }
 
-/// total += factor times a correction on the operator's device, both in one order.
+/// total += factor times a correction on the operator's device, both in the same order.
 template <std::floating_point T>
 void add_to(std::vector<double>& total, double factor, const operators::Vector<T>& correction) {
   const bool is_here = correction.device() == operators::Device::host;
@@ -35,14 +35,14 @@ void add_to(std::vector<double>& total, double factor, const operators::Vector<T
                           [&](std::int64_t i) { total[i] += factor * static_cast<double>(numbers[i]); });
 }
 
-/// A vector of the operator's in the natural order, on the host.
+/// A vector of the operator converted to natural order, on the host.
 template <std::floating_point T>
 operators::Vector<T> natural_on_host(const operators::Operator<T>& a, const operators::Vector<T>& ordered) {
   if (a.ordering().size() == 0) return operators::copied(ordered, operators::Device::host);
   return operators::copied(operators::from_ordering(a, ordered), operators::Device::host);
 }
 
-/// The other way, rounded.
+/// Converts a vector in natural order to the operator's ordering, rounded.
 template <std::floating_point T>
 void to_ordering_of(const operators::Operator<T>& a, const std::vector<double>& natural,
                     operators::Vector<T>& ordered) {
@@ -53,7 +53,7 @@ void to_ordering_of(const operators::Operator<T>& a, const std::vector<double>& 
     operators::copy(operators::to_ordering(a, numbers), ordered);
 }
 
-/// b - A x by the operator's own product; p and w, vectors on its device, are written over.
+/// b - A x by the operator's own product; overwrites p and w, vectors on its device.
 template <std::floating_point T>
 std::vector<double> own_residual(const operators::Operator<T>& a, const operators::Vector<T>& b,
                                  const std::vector<double>& x, operators::Vector<T>& p, operators::Vector<T>& w) {
@@ -66,24 +66,24 @@ std::vector<double> own_residual(const operators::Operator<T>& a, const operator
   return r;
 }
 
-/// A true residual in the natural order of the unknowns: on the host, or else on the GPU.
+/// A true residual in the natural order of the unknowns, either on the host or on the GPU.
 struct TrueResidualVector {
   std::vector<double> on_host = {};
   const operators::Vector<double>* on_gpu = nullptr;
 };
 
-/// The solution x in double precision, in the natural order of the unknowns: the sum of the corrections that a
-/// recurrence finds between restarts or reliable updates (iterative refinement). It stays on the GPU until the end
-/// where its residual is computed there.
+/// The solution x in double precision, in the natural order of the unknowns: the sum of the corrections between
+/// restarts or reliable updates (iterative refinement). x stays on the GPU until the end if its residual is computed
+/// there.
 template <std::floating_point T>
 class RefinedSolution {
  public:
-  /// `keeps_direction`: the recurrence's vectors p and w are not free while residuals are computed.
+  /// `keeps_direction`: the recurrence's vectors p and w must not be overwritten while residuals are computed.
   RefinedSolution(const operators::Operator<T>& a, const operators::Vector<T>& b, std::vector<double>& x,
                   const ResidualCheck& check, bool keeps_direction)
       : a_(a), b_(b), x_(x), check_(check), keeps_direction_(keeps_direction) {}
 
-  /// x = 0, or as it is `given`.
+  /// Starts from x = 0, or from the x that is `given`.
   void begin(bool given) {
     const auto size = static_cast<std::size_t>(a_.size());
     if (!is_on_gpu()) {
@@ -104,14 +104,14 @@ class RefinedSolution {
     else
       x_ = mesh::filled<double>(static_cast<std::size_t>(a_.size()));
   }
-  /// Adds the correction that a recurrence is at.
+  /// Adds the recurrence's current correction.
   void add(Recurrence<T>& recurrence) {
     if (is_on_gpu())
       operators::cuda_scatter_added(recurrence.x(), a_.ordering(), on_gpu_);
     else
       add_to(x_, 1, natural_on_host(a_, recurrence.x()));
   }
-  /// Adds one in the natural order, on the operator's device.
+  /// Adds a correction in natural order, on the operator's device.
   void add_natural(const operators::Vector<T>& correction) {
     if (is_on_gpu())
       operators::cuda_scatter_added(correction, {}, on_gpu_);
@@ -128,7 +128,7 @@ class RefinedSolution {
                           residual.on_gpu->bytes());
     return measure(std::span<const double>(x_), std::span<const double>(r));
   }
-  /// measure(x) on the host, of x with the correction that a recurrence is at.
+  /// measure(x) on the host, for x with the recurrence's current correction.
   template <class Measure>
   double measured_with(Recurrence<T>& recurrence, const Measure& measure) {
     if (is_on_gpu()) {
@@ -141,7 +141,7 @@ class RefinedSolution {
     add_to(x, 1, natural_on_host(a_, recurrence.x()));
     return measure(x);
   }
-  /// b - A x; on the host, p and w of the recurrence are written over.
+  /// b - A x; on the host, overwrites p and w of the recurrence.
   TrueResidualVector residual(Recurrence<T>& recurrence) {
     if (!is_on_gpu() && check_.true_residual) return {check_.true_residual(x_)};
     if (!is_on_gpu()) return {own_residual(a_, b_, x_, recurrence.p(), recurrence.w())};
@@ -163,7 +163,7 @@ class RefinedSolution {
     operators::vector_kernels<double>(operators::Device::cuda).dot(*residual.on_gpu, *residual.on_gpu, square);
     return std::sqrt(square.value());
   }
-  /// A residual in the operator's ordering, rounded.
+  /// Converts a residual to the operator's ordering, rounded.
   void to_recurrence(const TrueResidualVector& residual, operators::Vector<T>& r) const {
     if (residual.on_gpu == nullptr)
       to_ordering_of(a_, residual.on_host, r);
@@ -172,7 +172,7 @@ class RefinedSolution {
   }
   /// True if residuals are computed by other means than the operator's own product.
   bool is_checked() const { return check_.true_residual || is_on_gpu(); }
-  /// Copies x to where it was asked for.
+  /// Copies x to the caller's vector.
   void finish() {
     if (is_on_gpu()) copy_to_host(on_gpu_);
   }
@@ -186,12 +186,12 @@ class RefinedSolution {
 
   const operators::Operator<T>& a_;
   const operators::Vector<T>& b_;
-  std::vector<double>& x_;  ///< where x is on the GPU, a copy of what was measured last
+  std::vector<double>& x_;  ///< with x on the GPU, a copy of the last measured x
   const ResidualCheck& check_;
   bool keeps_direction_;
   operators::Vector<double> on_gpu_;
-  std::future<std::vector<double>> room_;         ///< for x on the host, cleared while the GPU works
-  operators::Vector<double> residual_, scratch_;  ///< where the recurrence has no such vectors to spare
+  std::future<std::vector<double>> room_;         ///< memory for x on the host, cleared while the GPU works
+  operators::Vector<double> residual_, scratch_;  ///< if the recurrence has no free vectors
 };
 
 }  // namespace femcg::solver

@@ -15,38 +15,38 @@
 
 namespace femcg::solver {
 
-/// v'v over the first rows.
+/// v'v over the first `rows` rows.
 inline double square(const std::vector<double>& v, std::int64_t rows) {
   return operators::sum_over_row_blocks(rows, operators::EqualRows{}, [&](std::int64_t first, std::int64_t last) {
     return operators::dot_of_rows(v.data(), v.data(), first, last);
   });
 }
-/// |v| over all processes that have a part of the vector.
+/// |v| over all processes that share the vector.
 inline double norm(const std::vector<double>& v, const operators::VectorOwnership& ownership) {
   return std::sqrt(ownership.sum(square(v, ownership.counted(std::ssize(v)))));
 }
 
-/// Why CG cannot go on along a direction p with this p'Ap.
+/// Reason why CG cannot continue along a direction p with this p'Ap, if any.
 inline std::optional<StopReason> breakdown_of_direction(double energy) {
   if (!std::isfinite(energy)) return StopReason::not_finite;
   return energy <= 0 ? std::optional(StopReason::indefinite) : std::nullopt;
 }
-/// Why it cannot go on from a residual r with these r'M^-1 r and r'r.
+/// Reason why CG cannot continue from a residual r with these r'M^-1 r and r'r, if any.
 inline std::optional<StopReason> breakdown_of_residual(double rz, double rr) {
   if (std::isfinite(rr) && std::isfinite(rz) && rz >= 0) return std::nullopt;
   return rz < 0 ? StopReason::indefinite : StopReason::not_finite;
 }
 
-/// Seconds of an iteration. The clock stands still while true residuals are computed: those check the answer, and are
-/// no part of the method.
+/// Clock of the iteration. It is stopped while true residuals are computed: those check the solution and are no part of
+/// the method.
 class LoopClock {
  public:
-  /// Goes on from so many seconds.
+  /// Starts, or resumes from `seconds` seconds.
   void start(double seconds = 0) {
     begin_ = Clock::now() - std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
-  /// Does work for which the clock stands still.
+  /// Runs work with the clock stopped.
   template <class Work>
   auto without(const Work& work) {
     const auto before = Clock::now();
@@ -60,11 +60,11 @@ class LoopClock {
   Clock::time_point begin_;
 };
 
-/// The restarts of CG on one system from its true residuals.
+/// Restarts of CG on one system from its true residuals.
 class Restarts {
  public:
-  /// True if one more restart, from a residual of this norm, is in vain: one restart may come at a bad moment, in
-  /// single precision above all; two in a row that do not halve the residual are rounding.
+  /// True if a further restart, from a residual of this norm, would be useless: a single restart may fail to halve the
+  /// residual by chance, in single precision above all; two successive ones indicate rounding.
   bool stagnate(double residual) {
     const bool halved = residual < 0.5 * least_, in_vain = !halved && !last_halved_;
     last_halved_ = halved;

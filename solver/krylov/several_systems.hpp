@@ -14,12 +14,13 @@
 
 namespace femcg::solver {
 
-/// CG on several systems with one matrix, as many as operators::MultiVector takes, whatever their recurrences are:
-/// which systems are to be iterated, their residuals recomputed in double precision, what restarts, and why each ends.
+/// Part of CG on several systems with one matrix, at most operators::MultiVector::most, that does not depend on the
+/// recurrence: it selects the systems to iterate, recomputes residuals in double precision, restarts, and decides why
+/// each system ends.
 template <std::floating_point T>
 class SeveralSystems {
  public:
-  /// Systems first, first + 1, ... of those that options.true_residual knows. `x` is where the solutions go.
+  /// Systems first, first + 1, ... in the numbering of options.true_residual. `x` receives the solutions.
   SeveralSystems(const operators::Operator<T>& a, std::span<const operators::Vector<T>> b,
                  std::span<std::vector<double>> x, std::size_t first, const SystemsCgOptions<T>& options,
                  CgMethod method)
@@ -44,7 +45,7 @@ class SeveralSystems {
       for (System& system : systems_) {
         if (system.done) continue;
         system.result.reason = interrupted_ ? StopReason::interrupted : StopReason::max_iterations;
-        system.result.true_relative_residual = system.result.relative_residual;  // of the start
+        system.result.true_relative_residual = system.result.relative_residual;  // of the initial x
         system.done = true;
       }
     }
@@ -68,30 +69,30 @@ class SeveralSystems {
 
  protected:
   struct System {
-    std::vector<double>* total = nullptr;  ///< x so far, without the correction that the recurrence is at
+    std::vector<double>* total = nullptr;  ///< x so far, without the recurrence's current correction
     EnergyCriterion energy;
-    std::vector<double> residual;  ///< of a restart
+    std::vector<double> residual;  ///< initial residual of a restart
     double begun_at = 1;           ///< its relative norm
     double norm_b = 0;
     Restarts restarts;
     bool done = false;
-    bool at_tolerance = false;  ///< ended there, by its recurrence
+    bool at_tolerance = false;  ///< its recurrence ended at the tolerance
     CgResult result;
   };
 
-  /// Iterates the systems of these numbers from their residuals until the recurrence of each has ended: adds what it
-  /// found to `total`, says in `result` why, and whether it was at its tolerance.
+  /// Iterates the systems with these numbers from their residuals until each recurrence has ended. Adds the corrections
+  /// to `total`, and records in each system why it ended, and whether at its tolerance.
   virtual void iterate(const std::vector<std::size_t>& members) = 0;
-  /// Adds to x the correction that a column is at.
+  /// Adds a column's current correction to x.
   virtual void add_correction(int column, std::vector<double>& x) = 0;
 
   const operators::Operator<T>& a() const { return a_; }
   const SystemsCgOptions<T>& options() const { return options_; }
   const operators::VectorOwnership& ownership() const { return ownership_; }
 
-  // Columns of the systems that are iterated together.
+  // Columns of the systems that are iterated at the same time.
 
-  /// These systems, in this order, run from now on.
+  /// Makes these systems active, in this order.
   void set_members(std::vector<std::size_t> members) {
     members_ = std::move(members);
     running_.assign(members_.size(), true);
@@ -101,7 +102,7 @@ class SeveralSystems {
   System& at(int column) { return systems_[members_[static_cast<std::size_t>(column)]]; }
   bool is_running(int column) const { return running_[static_cast<std::size_t>(column)]; }
   int running_count() const { return static_cast<int>(std::ranges::count(running_, true)); }
-  /// Until no system may iterate any more.
+  /// Iterations until no active system may iterate any more.
   std::int64_t iterations_left() {
     std::int64_t most = 0;
     for (int column = 0; column < columns(); ++column)
@@ -114,7 +115,7 @@ class SeveralSystems {
     running_[static_cast<std::size_t>(column)] = false;
   }
 
-  /// Shares the time since the last iteration among the systems that run, and begins to tell of one more.
+  /// Divides the time since the last iteration among the active systems, and starts the record of a new iteration.
   SystemsIteration begin_iteration() {
     const double now = clock_.seconds();
     const double share = (now - counted_) / running_count();
@@ -123,7 +124,7 @@ class SeveralSystems {
       if (is_running(column)) at(column).result.seconds += share;
     return {0, 0, 0, now};
   }
-  /// A system has come to |r| / |b|, and may end there; its energy.error() knows the iteration.
+  /// Records that a system has reached |r| / |b|; it may end there. Its energy.error() already includes the iteration.
   void reach(int column, double relative_residual, SystemsIteration& iteration) {
     CgResult& result = at(column).result;
     result.relative_residual = relative_residual;
@@ -145,7 +146,7 @@ class SeveralSystems {
     else if (result.iterations >= options_.max_iterations)
       stop(column, StopReason::max_iterations);
   }
-  /// Tells the user, who may want to stop.
+  /// Calls the monitor, which may stop the loop.
   void end_iteration(SystemsIteration& iteration) {
     iteration.running = running_count();
     if (!options_.monitor || options_.monitor(iteration)) return;
@@ -154,7 +155,7 @@ class SeveralSystems {
       if (is_running(column)) stop(column, StopReason::interrupted);
   }
 
-  /// A column's residual on the operator's device, in its ordering, times a factor; it is then nowhere else.
+  /// Moves a column's residual, times a factor, to the operator's device in its ordering; the original is freed.
   void move_residual(int column, double factor, operators::MultiVector<T>& to) {
     const operators::Vector<T> r = rounded<T>(at(column).residual, factor);
     at(column).residual = {};
@@ -166,14 +167,14 @@ class SeveralSystems {
     operators::get_column(from, column, a_.ordering(), correction);
     add_to(x, factor, correction);
   }
-  /// The clock goes on, from where it stood.
+  /// Restarts the clock from the time counted so far.
   void start_clock() {
     operators::synchronize(a_.device());
     clock_.start(counted_);
   }
 
  private:
-  /// Sets the result of a system as it is before the first iteration.
+  /// Sets the result of a system to its state before the first iteration.
   void begin(std::size_t c) {
     System& system = systems_[c];
     const operators::Vector<T>& b = b_[c];
@@ -217,7 +218,7 @@ class SeveralSystems {
     if (zero && system.energy.is_on()) system.result.energy_error = 0;
     system.done = true;
   }
-  /// Adds to x what M approximates of the rest, where it does.
+  /// Adds M's approximation of the remaining correction to x, if M has one.
   bool approximate(std::size_t c) {
     if (!options_.approximates || options_.preconditioner == nullptr) return false;
     System& system = systems_[c];
@@ -279,14 +280,14 @@ class SeveralSystems {
   const SystemsCgOptions<T>& options_;
   CgMethod method_;
   std::vector<System> systems_;
-  std::vector<std::size_t> members_;  ///< the system of each column
-  std::vector<bool> running_;         ///< of each column
+  std::vector<std::size_t> members_;  ///< system of each column
+  std::vector<bool> running_;         ///< true for each active column
   bool interrupted_ = false;
   LoopClock clock_;
-  double counted_ = 0;  ///< seconds that are in the results
+  double counted_ = 0;  ///< seconds that the results include
 };
 
-/// More systems than operators::MultiVector takes are solved in turns, each by a Loop (SeveralSystems).
+/// Solves any number of systems with Loop (a SeveralSystems), operators::MultiVector::most at a time.
 template <class Loop, std::floating_point T>
 std::vector<CgResult> solve_in_turns(const operators::Operator<T>& a, std::span<const operators::Vector<T>> b,
                                      std::vector<std::vector<double>>& x, const SystemsCgOptions<T>& options) {

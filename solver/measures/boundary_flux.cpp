@@ -28,7 +28,7 @@ std::vector<GradientTables> tables_of_facets(const mesh::FunctionSpace& space, i
   return tables;
 }
 
-/// Numbers of the constrained dofs at the nodes of facets with values, [facets][nodes]; below 0 elsewhere.
+/// Numbers of the constrained dofs at the nodes of facets with prescribed values, [facets][nodes]; negative elsewhere.
 mesh::Array<std::int32_t> constrained_nodes(const Problem& problem, std::size_t nodes) {
   const mesh::FunctionSpace& space = *problem.form().space;
   const auto& boundary = problem.boundary();
@@ -44,7 +44,7 @@ mesh::Array<std::int32_t> constrained_nodes(const Problem& problem, std::size_t 
   return numbers;
 }
 
-/// The entries of the constrained dofs.
+/// Entries of the constrained dofs.
 std::vector<double> at_constrained(const Problem& problem, std::span<const double> of_dofs) {
   const std::vector<DirichletDof>& constrained = problem.dirichlet_dofs();
   std::vector<double> some(constrained.size());
@@ -53,7 +53,7 @@ std::vector<double> at_constrained(const Problem& problem, std::span<const doubl
   return some;
 }
 
-/// Over the processes, which agree on the dofs that are constrained.
+/// Adds up the processes' contributions; the processes agree on which dofs are constrained.
 void add_up(const Problem& problem, std::vector<double>& of_constrained) {
   if (problem.shared().is_alone()) return;
   mesh::Array<double> of_dofs = mesh::array_of<double>(problem.form().space->dof_count());
@@ -64,7 +64,7 @@ void add_up(const Problem& problem, std::vector<double>& of_constrained) {
 
 }  // namespace
 
-/// Values and moments on one facet after the other. Keeps scratch memory: one a thread.
+/// Values and moments on one facet after the other. Has scratch memory: one per thread.
 class BoundaryFlux::FacetWork {
  public:
   FacetWork(const Problem& problem, const FieldOnRegions& diffusion, const std::vector<GradientTables>& tables)
@@ -87,7 +87,7 @@ class BoundaryFlux::FacetWork {
       is_finite_ = false;
     }
   }
-  /// Takes one solution after the other.
+  /// Sets the solution to evaluate.
   void take(const LoadSolution& of) {
     of_ = of;
     const auto of_cell = space_->dofs(at_->facet.cell);
@@ -99,8 +99,8 @@ class BoundaryFlux::FacetWork {
   double area() const { return std::accumulate(evaluator_.measures().begin(), evaluator_.measures().end(), 0.0); }
   double integral() const { return integral_of(u_); }
 
-  /// kappa grad u . n at the quadrature points; null where the diffusion is not finite at one of them, as it may be on
-  /// the boundary.
+  /// kappa grad u . n at the quadrature points; null if the diffusion is not finite at one of them, which is possible
+  /// on the boundary.
   const std::vector<double>* gradient() {
     if (!is_finite_) return nullptr;
     gradients_[at_->facet.facet].evaluate(of_.dofs, slopes_);
@@ -109,7 +109,7 @@ class BoundaryFlux::FacetWork {
           kappa_[q] * std::inner_product(&slopes_[3 * q], &slopes_[3 * q] + 3, &evaluator_.normals()[3 * q], 0.0);
     return &flux_;
   }
-  /// The prescribed flux, or transfer (ambient - u), at the quadrature points.
+  /// Prescribed flux, or transfer (ambient - u), at the quadrature points.
   const std::vector<double>& prescribed() {
     const BoundaryCondition& condition = of_.load->boundary()[at_->condition];
     prescribed_flux(condition, evaluator_.points_in_space(), flux_);
@@ -122,7 +122,7 @@ class BoundaryFlux::FacetWork {
   double integral_of(const std::vector<double>& values) const {
     return std::inner_product(values.begin(), values.end(), evaluator_.measures().begin(), 0.0);
   }
-  /// Writes the integral of values phi_i for each node, or of phi_i^2 where there are none.
+  /// Writes the integral of values phi_i for each node, or of phi_i^2 if `values` is null.
   void write_moments(const std::vector<double>* values, double* moments) const {
     for (std::size_t i = 0; i < nodes().size(); ++i) {
       moments[i] = 0;
@@ -140,15 +140,15 @@ class BoundaryFlux::FacetWork {
   operators::FacetEvaluator evaluator_;
   std::vector<CellGradient> gradients_;  ///< at the points of each facet of the reference cell
   const ConditionedFacet* at_ = nullptr;
-  bool is_finite_ = false;                           ///< kappa
+  bool is_finite_ = false;                           ///< kappa is finite at the points
   std::vector<double> u_, flux_, transfer_, kappa_;  ///< at the points
-  std::vector<double> slopes_;                       ///< points x 3
+  std::vector<double> slopes_;                       ///< [points][3]
 };
 
-/// Adds to the moments of the gradient what the reactions are beyond them.
+/// Adds to the gradient's moments their difference from the reactions.
 class BoundaryFlux::Reactions {
  public:
-  /// `squares`: integrals of phi_i^2 over facets, facets x nodes.
+  /// `squares`: integrals of phi_i^2 over facets, [facets][nodes].
   Reactions(const Problem& problem, std::size_t nodes, const mesh::Array<double>& squares)
       : problem_(problem),
         squares_(squares),
@@ -182,7 +182,7 @@ class BoundaryFlux::Reactions {
   const mesh::Array<double>& squares_;
   mesh::Array<std::int32_t> numbers_;  ///< constrained_nodes
   std::vector<double> sums_;           ///< of the squares at each constrained dof
-  mesh::Array<char> around_;           ///< cells that have one
+  mesh::Array<char> around_;           ///< 1 for each cell with a constrained dof
 };
 
 BoundaryFlux::BoundaryFlux(std::size_t facets, std::size_t nodes)

@@ -8,38 +8,38 @@
 
 namespace femcg::solver {
 
-/// A load, and the coefficients of its solution, of all dofs.
+/// A load and the coefficients of its solution at all dofs.
 struct LoadSolution {
   const Load* load;
   std::span<const double> dofs;
 };
 
-/// q = kappa du/dn, outward, on the boundary: what flows in, as the discrete solution of one load has it.
+/// Boundary flux q = kappa du/dn, outward derivative, i.e. the inflow, of the discrete solution of one load.
 ///
-/// There are two of it. The consistent one is what the equations say: where a flux or a transfer is prescribed, that
-/// (with u in it); where the boundary is insulated, 0; and where values are, the reactions
+/// It comes in two versions. The consistent flux follows from the equations: the prescribed flux or transfer (with u in
+/// it), 0 on insulated boundary, and on boundary with prescribed values the reactions
 ///
 ///   R_i = a(u, phi_i) - l(phi_i)
 ///
 /// of the constrained dofs (Gresho et al. 1987). With the source it balances as exactly as the system was solved. The
-/// integrated gradient, of kappa grad u . n as cells have it, balances only by the discretisation error, of which it
-/// is a sign.
+/// integrated gradient, of kappa grad u . n in the cells, balances only up to the discretisation error, which it
+/// indicates.
 ///
-/// The reaction of a dof is divided among the facets that it lies on: each has the moment of its gradient, and what is
-/// left, a discretisation error, is divided as the integrals of phi_i^2 are. So the fluxes of groups that meet at an
+/// The reaction of a dof is divided among its facets: each gets the moment of its gradient, and the rest, a
+/// discretisation error, is divided in proportion to the integrals of phi_i^2. So the fluxes of groups that meet at an
 /// edge are as accurate as those of others.
 class BoundaryFlux {
  public:
-  /// integral of q phi_i over a facet (by its place in Problem::boundary) for the nodes of
-  /// FunctionSpace::facet_nodes, consistent.
+  /// Consistent moments, integral of q phi_i over a facet (index into Problem::boundary), for the nodes of
+  /// FunctionSpace::facet_nodes.
   std::span<const double> moments(std::size_t facet) const {
     return {moments_.data() + facet * nodes_, static_cast<std::size_t>(node_counts_[facet])};
   }
-  /// Their sum: the integral of q over the facet.
+  /// Sum of the moments: the integral of q over the facet.
   double inflow(std::size_t facet) const;
-  /// The integrated gradient; not a number where the diffusion is none on the facet.
+  /// Integrated gradient; NaN if the diffusion is not finite on the facet.
   double of_gradient(std::size_t facet) const { return of_gradient_[facet]; }
-  /// integral of 1 and of u over the facet.
+  /// Integrals of 1 and of u over the facet.
   double area(std::size_t facet) const { return areas_[facet]; }
   double integral(std::size_t facet) const { return integrals_[facet]; }
 
@@ -50,14 +50,14 @@ class BoundaryFlux {
 
   BoundaryFlux(std::size_t facets, std::size_t nodes);
 
-  std::size_t nodes_;             ///< of a facet, at most
-  std::vector<int> node_counts_;  ///< of each facet
-  mesh::Array<double> moments_;   ///< facets x nodes
+  std::size_t nodes_;             ///< per facet, at most
+  std::vector<int> node_counts_;  ///< per facet
+  mesh::Array<double> moments_;   ///< [facets][nodes]
   std::vector<double> of_gradient_, areas_, integrals_;
 };
 
-/// The flux of each solution, made in one pass over the boundary. Prescribed values are finite, as the loads were made
-/// from them. Collective.
+/// Flux of each solution, computed in one traversal of the boundary. Prescribed values are finite, since the loads were
+/// made from them. Collective.
 std::vector<BoundaryFlux> boundary_fluxes(const Problem& problem, std::span<const LoadSolution> of);
 
 }  // namespace femcg::solver

@@ -10,9 +10,9 @@
 
 namespace femcg::solver {
 
-/// What grad u at some points of the reference cell needs of a space; the same for all cells and threads.
+/// Tables of a space for evaluating grad u at some points of the reference cell; the same for all cells and threads.
 struct GradientTables {
-  /// points: dimension x count. The space must outlive this.
+  /// `points`: dimension x count. The space must outlive this object.
   GradientTables(const mesh::FunctionSpace& of, const Eigen::MatrixXd& points);
 
   const mesh::FunctionSpace* space;
@@ -20,17 +20,17 @@ struct GradientTables {
   std::vector<Eigen::MatrixXd> slopes;  ///< of the basis along each reference coordinate: points x dofs of a cell
 };
 
-/// grad u = J^-T sum_a u_a grad phi_a at those points of one cell after the other. Keeps scratch memory: one a thread.
+/// grad u = J^-T sum_a u_a grad phi_a at these points of one cell after the other. Has scratch memory: one per thread.
 class CellGradient {
  public:
-  /// The tables must outlive it.
+  /// The tables must outlive this object.
   explicit CellGradient(const GradientTables& tables);
 
   void move_to(std::int32_t cell);
   int points() const { return geometry_.points(); }
-  /// In space, count x 3.
+  /// Points in space, [count][3].
   std::span<const double> points_in_space() const { return geometry_.all_points(); }
-  /// Of u with these coefficients (dof_count): points x 3, row by row; 0 along z in the plane.
+  /// Gradients of u with coefficients `dofs` [dof_count]: [points][3]; 0 along z in 2D.
   void evaluate(std::span<const double> dofs, std::span<double> gradients);
 
  private:

@@ -21,9 +21,9 @@ namespace {
 
 using operators::CellLanes;
 
-constexpr int most_points = 16;  // a direction
+constexpr int most_points = 16;  // per direction
 
-/// An exact solution on the regions of a mesh, with its gradient.
+/// Exact solution on the regions of a mesh, with its gradient.
 class ExactSolution {
  public:
   ExactSolution(const Field& exact, const mesh::Mesh& mesh) : field_(exact, "exact", mesh, std::nullopt), mesh_(&mesh) {
@@ -31,14 +31,14 @@ class ExactSolution {
   }
 
   std::span<const operators::PointProgram> programs() const { return programs_; }
-  /// u, and du/dx, du/dy and du/dz, at points of a cell (count x 3), 4 x count.
+  /// u, du/dx, du/dy and du/dz at points of a cell ([count][3]): [4][count].
   void evaluate(std::int32_t cell, std::span<const double> points, std::span<double> values) const {
     programs_[static_cast<std::size_t>(mesh_->cell_regions[cell])].evaluate(points, values);
     const auto wrong = std::ranges::find_if_not(values, [](double value) { return std::isfinite(value); });
     if (wrong == values.end()) return;
     const std::size_t count = values.size() / 4;
     const Expression& expression = field_.of_cell(cell);
-    expression.evaluate(points, values.first(count));  // says so of u
+    expression.evaluate(points, values.first(count));  // reports a non-finite u
     const double* point = points.data() + 3 * (static_cast<std::size_t>(wrong - values.begin()) % count);
     throw InputError(expression.placed(fmt::format("the gradient of {} is not finite at the point {}",
                                                    in_quotes(expression.text()), point_text(point))));
@@ -47,10 +47,10 @@ class ExactSolution {
  private:
   FieldOnRegions field_;
   const mesh::Mesh* mesh_;
-  std::vector<operators::PointProgram> programs_;  ///< of the regions
+  std::vector<operators::PointProgram> programs_;  ///< per region
 };
 
-/// The squares of the errors of a few cells at a time, one a lane. Keeps scratch memory: one a thread.
+/// Squared errors of a few cells at a time, one per vector lane. Has scratch memory: one per thread.
 class CellErrors {
  public:
   CellErrors(const mesh::FunctionSpace& space, int quadrature, const ExactSolution& exact, std::span<const double> dofs)
@@ -67,7 +67,7 @@ class CellErrors {
         exact_values_(4 * values_.size()),
         of_lane_(exact_values_.size()) {}
 
-  /// Adds those of the cells [first, last).
+  /// Adds the squared errors of the cells [first, last).
   void add(std::int32_t first, std::int32_t last, Errors& squares) {
     for (std::int32_t cell = first; cell < last; cell += operators::cell_lanes)
       add_lanes(cell, std::min<std::int32_t>(operators::cell_lanes, last - cell), squares);
@@ -124,8 +124,8 @@ class CellErrors {
   operators::CellsAtPoints cells_;
   operators::PointTables basis_;
   std::vector<CellLanes> scratch_, coefficients_;
-  std::vector<CellLanes> values_, slopes_;  ///< of u_h at the points, and reference axis x points
-  std::vector<CellLanes> exact_values_;     ///< (u, du/dx, du/dy, du/dz) x points
+  std::vector<CellLanes> values_, slopes_;  ///< of u_h: [points], and [reference axis][points]
+  std::vector<CellLanes> exact_values_;     ///< [u, du/dx, du/dy, du/dz][points]
   std::vector<double> of_lane_;
 };
 
@@ -139,7 +139,7 @@ constexpr std::int32_t block_cells = 256;
 
 std::int32_t block_count(std::int32_t cells) { return cells / block_cells + (cells % block_cells > 0 ? 1 : 0); }
 
-/// Of each block of cells.
+/// Squared errors of each block of cells.
 std::vector<Errors> squares_on_host(const Problem& problem, int quadrature, const ExactSolution& exact,
                                     std::span<const double> dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
@@ -186,7 +186,7 @@ std::array<double, 4> sums_of(const std::vector<Errors>& parts) {
 
 }  // namespace
 
-/// Sums of blocks of cells, and then of these: the same for any number of threads.
+/// Sums over blocks of cells, then over the blocks: the same for any number of threads.
 Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs,
                       const operators::FunctionOnGpu* on_gpu) {
   const ExactSolution solution(exact, problem.form().space->mesh());
@@ -195,7 +195,7 @@ Errors measure_errors(const Field& exact, const Problem& problem, std::span<cons
   std::array<double, 4> squares = sums_of(there ? squares_on_gpu(*on_gpu, quadrature, solution)
                                                 : squares_on_host(problem, quadrature, solution, dofs));
   const auto finite = [](double square) { return std::isfinite(square); };
-  if (there && !std::ranges::all_of(squares, finite))  // the host says where
+  if (there && !std::ranges::all_of(squares, finite))  // the host reports where
     squares = sums_of(squares_on_host(problem, quadrature, solution, dofs));
   problem.shared().sum(squares);
   return {std::sqrt(squares[0]), std::sqrt(squares[1]), std::sqrt(squares[2]), std::sqrt(squares[3])};

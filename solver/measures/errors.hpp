@@ -8,15 +8,15 @@
 
 namespace femcg::solver {
 
-/// |u - u_h| and |grad (u - u_h)| in L2, and |u| and |grad u|.
+/// L2 norms of u - u_h, grad (u - u_h), u and grad u.
 struct Errors {
   double l2 = 0, h1 = 0;
   double norm_l2 = 0, norm_h1 = 0;
 };
 
-/// Integrated with two more points per direction than the problem; grad u by the rules of calculus. Collective, where
-/// several processes have parts of the mesh; on the GPU, where the solution is there too and there is room; it may be
-/// null. Throws InputError where u or its gradient is not finite.
+/// Integrates with two more points per direction than the problem; grad u by symbolic differentiation. Runs on the GPU
+/// if the solution is there and there is room (`on_gpu` may be null). Collective if several processes have parts of the
+/// mesh. Throws InputError if u or its gradient is not finite.
 Errors measure_errors(const Field& exact, const Problem& problem, std::span<const double> dofs,
                       const operators::FunctionOnGpu* on_gpu = nullptr);
 

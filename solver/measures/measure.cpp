@@ -29,7 +29,7 @@ GroupQuantities nothing_of_group() {
   return none_yet;
 }
 
-/// The quantities of some facets; the mean is an integral still.
+/// Quantities of some facets; `mean` is still an integral.
 GroupQuantities measure_facets(std::span<const mesh::BoundaryFacet> facets, const Problem& problem,
                                const BoundaryFlux& flux, std::span<const double> dofs) {
   const mesh::FunctionSpace& space = *problem.form().space;
@@ -55,7 +55,7 @@ GroupQuantities measure_facets(std::span<const mesh::BoundaryFacet> facets, cons
   return sum;
 }
 
-/// The quantities of the group's facets of this process, summed up in blocks: the same for any number of threads.
+/// Quantities of the group's facets on this process, summed in blocks: the same for any number of threads.
 GroupQuantities measure_group(std::span<const mesh::BoundaryFacet> group, const Problem& problem,
                               const BoundaryFlux& flux, std::span<const double> dofs) {
   constexpr std::size_t block = 1024;
@@ -76,7 +76,7 @@ GroupQuantities measure_group(std::span<const mesh::BoundaryFacet> group, const 
   return sum;
 }
 
-/// Of all processes.
+/// Quantities of a group over all processes.
 GroupQuantities whole_group(const GroupQuantities& here, const operators::SharedDofs& shared) {
   std::array sums{here.area, here.mean, here.flux, here.gradient_flux};
   shared.sum(sums);
@@ -86,7 +86,7 @@ GroupQuantities whole_group(const GroupQuantities& here, const operators::Shared
   return all;
 }
 
-/// The facets here that the condition on "all" holds on.
+/// Facets of this process with the condition on "all".
 std::vector<mesh::BoundaryFacet> rest_of_boundary(const Problem& problem) {
   std::vector<mesh::BoundaryFacet> rest;
   for (const ConditionedFacet& at : problem.boundary())
@@ -135,7 +135,7 @@ Eigen::VectorXd cell_values(const mesh::FunctionSpace& space, std::int32_t cell,
   return values;
 }
 
-/// The integrals of a few cells at a time. Keeps scratch memory: one a thread.
+/// Integrals of a few cells at a time. Has scratch memory: one per thread.
 class CellMeasures {
  public:
   CellMeasures(const mesh::FunctionSpace& space, int quadrature, std::span<const double> dofs)
@@ -152,7 +152,7 @@ class CellMeasures {
     basis_.test_values(at_points_.data(), masses_.data(), scratch_.data());
   }
 
-  /// Adds those of the cells [first, last) to those of their regions.
+  /// Adds the integrals of the cells [first, last) to their regions.
   void add(std::int32_t first, std::int32_t last, std::span<CellIntegrals> regions) {
     for (std::int32_t cell = first; cell < last; cell += operators::cell_lanes)
       add_lanes(cell, std::min<std::int32_t>(operators::cell_lanes, last - cell), regions);
@@ -188,13 +188,13 @@ class CellMeasures {
   operators::PointTables basis_;
   operators::CellsAtPoints cells_;
   std::vector<operators::CellLanes> scratch_, coefficients_, at_points_;
-  std::vector<operators::CellLanes> masses_;  ///< integrals of the functions over the reference cell
+  std::vector<operators::CellLanes> masses_;  ///< integrals of the basis functions over the reference cell
 };
 
 constexpr std::int32_t block_cells = 4096;
 
-/// Integrals of blocks of cells, blocks x regions: their sums are the same for any number of threads. A thread has one
-/// of what make() returns, which adds those of some cells: add(first, last, to regions).
+/// Integrals over blocks of cells, [blocks][regions]: their sums are the same for any number of threads. Each thread
+/// uses its own object from make(), with add(first, last, regions).
 template <class Make>
 std::vector<CellIntegrals> integrals_of_blocks(const mesh::Mesh& mesh, const Make& make) {
   const std::size_t names = mesh.region_names.size();
@@ -208,7 +208,7 @@ std::vector<CellIntegrals> integrals_of_blocks(const mesh::Mesh& mesh, const Mak
   return parts;
 }
 
-/// What a GPU has found of the cells, x 2.
+/// Integrals that a GPU has computed, [cells][2].
 struct FoundIntegrals {
   const mesh::Mesh* mesh;
   std::span<const double> of_cells;
@@ -232,7 +232,7 @@ std::vector<CellIntegrals> integrals_of_blocks(const Problem& problem, std::span
   return integrals_of_blocks(space.mesh(), [&] { return FoundIntegrals{&space.mesh(), found}; });
 }
 
-/// Regions and the integral, and what the source brings.
+/// Computes quantities of regions, the integral, and the sources.
 void measure_cells(const Problem& problem, const Load& load, std::span<const CellIntegrals> parts, Quantities& to) {
   const mesh::Mesh& mesh = problem.form().space->mesh();
   const std::size_t names = mesh.region_names.size();
@@ -254,7 +254,7 @@ void measure_cells(const Problem& problem, const Load& load, std::span<const Cel
   }
 }
 
-/// "[0, 1] x [0, 2]", over all processes.
+/// Bounding box over all processes: "[0, 1] x [0, 2]".
 std::string box_text(const mesh::Mesh& mesh, const operators::SharedDofs& shared) {
   constexpr double rounding = 1e-12;
   const mesh::Extent here = mesh::extent_of(mesh);
@@ -279,7 +279,7 @@ Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, c
     if (!shared.any(location.has_value())) location = mesh::locate_on_surface(mesh, probe.point);
     const auto found = shared.gathered(std::vector{location ? location->distance : infinity});
     const auto first = std::ranges::min_element(found);
-    if (first - found.begin() != shared.rank()) location.reset();  // the first process that is nearest, measures
+    if (first - found.begin() != shared.rank()) location.reset();  // the first of the nearest processes measures
     const double distance = first->front();
     const std::string name = fmt::format("probe {} at {}", in_quotes(probe.name), point_text(probe.point.data()));
     if (distance == infinity) {

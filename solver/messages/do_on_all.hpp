@@ -6,8 +6,8 @@
 
 namespace femcg::solver {
 
-/// Runs local work on every process; if it throws on one, all throw: that process what the work threw, the others the
-/// same sentence behind its number. Collective.
+/// Collective. Runs local work on every process; if it throws on one, all throw: that process its exception, the others
+/// the same sentence preceded by that process's number.
 void do_on_all(const operators::Communicator& communicator, const std::function<void()>& work);
 
 }  // namespace femcg::solver

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t longest_sentence = 2000;
 constexpr std::size_t most_sentences = 100;
 
-/// Keys and names of the user's stand in sentences: they may hold anything, be of any length and in any number.
+/// Limits the number and length of sentences, which contain the user's keys and names.
 std::vector<std::string> readable(std::vector<std::string> sentences) {
   if (sentences.size() > most_sentences) {
     const std::size_t more = sentences.size() - most_sentences;

@@ -12,7 +12,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// What fits in one line of the terminal: a longer one could not be taken back.
+/// Text cut to one line of the terminal: longer lines could not be overwritten.
 std::string fitted(const std::string& text) {
   winsize size{};
   const bool known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
@@ -23,7 +23,7 @@ std::string in_words(double seconds) {
   return seconds < 90 ? fmt::format("{:.0f} s", seconds) : fmt::format("{:.0f} min", seconds / 60);
 }
 
-/// At once, and past stdio, whose locks a process that is forked meanwhile would inherit.
+/// Writes immediately and without stdio, whose locks a concurrently forked process would inherit.
 void write_out(const std::string& text) {
   for (std::size_t done = 0; done < text.size();) {
     const ssize_t written = write(STDERR_FILENO, text.data() + done, text.size() - done);
@@ -70,7 +70,7 @@ void Progress::update(const std::string& what, std::optional<Share> share) {
   next_ = Clock::now() + std::chrono::milliseconds(live_ ? 100 : 500);
 }
 
-/// "CG iteration 300 ..., 37%, 12 s left", or for how long it has been going on.
+/// Text such as "CG iteration 300 ..., 37%, 12 s left", or with the elapsed time of the step.
 std::string Progress::text(Clock::time_point now) const {
   const double elapsed = std::chrono::duration<double>(now - step_begin_).count();
   if (share_) {
@@ -83,12 +83,12 @@ std::string Progress::text(Clock::time_point now) const {
 }
 
 void Progress::show() {
-  // Back to the first column, the text, and erase what a longer one left behind.
+  // Returns to the first column, writes the text, and erases the rest of a longer one.
   write_out("\r" + fitted(text(Clock::now())) + "\x1b[K");
   shown_ = true;
 }
 
-/// On a terminal the seconds of a step that says nothing go on; elsewhere all lines come from here.
+/// On a terminal, updates the elapsed time of a step without progress; elsewhere, writes all lines.
 void Progress::watch() {
   std::unique_lock lock(mutex_);
   const auto pause = live_ ? std::chrono::milliseconds(1000) : std::chrono::milliseconds(10'000);

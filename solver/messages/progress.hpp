@@ -13,26 +13,26 @@
 
 namespace femcg::solver {
 
-/// How much of a step is done, and for how long it will go on.
+/// Fraction of a step that is done, and the estimated time left.
 struct Share {
   double done = 0;  ///< 0 to 1
   double seconds_left = 0;
 };
 
-/// Progress of a command on standard error: one live line on a terminal, a line every ten seconds elsewhere, nothing
-/// where it is off; and the time of each step. A step that does not say how far it is shows for how long it goes on.
+/// Progress of a command on standard error: one live line on a terminal, a line every ten seconds elsewhere, nothing if
+/// off; and the time of each step. A step without known fraction shows its elapsed time.
 class Progress {
  public:
   explicit Progress(bool on) : Progress(on, start_of_process(), "") {}
-  /// Progress of a part of a command that began at `begin`; `before` precedes all that it shows.
+  /// Progress of a part of a command that began at `begin`; `before` precedes every text.
   Progress(bool on, std::chrono::steady_clock::time_point begin, std::string before);
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// Shows a new step at once. Most of its work is on that device, cpu or cuda.
+  /// Shows a new step immediately. `device`, cpu or cuda: where most of its work is done.
   void step(const std::string& what, std::string_view device = "cpu");
-  /// Shows how far a step is, ten times a second at most.
+  /// Shows the progress of a step, at most ten times a second.
   void update(const std::string& what, std::optional<Share> share = std::nullopt);
   /// True if the next update would be shown; saves making its text otherwise.
   bool due() const { return on_ && Clock::now() >= next_; }
@@ -50,7 +50,7 @@ class Progress {
   bool on_, live_;
   StepTimes times_;
   Clock::time_point next_{};
-  std::mutex mutex_;  ///< of what follows
+  std::mutex mutex_;  ///< protects the following members
   std::condition_variable ended_;
   bool over_ = false, shown_ = false;
   const std::string before_;
@@ -60,12 +60,12 @@ class Progress {
   std::thread watcher_;
 };
 
-/// How much of something long is done, and how long the rest will take if it goes on like this.
+/// Estimates the time left of a long task from the fraction done.
 class TimeLeft {
  public:
-  /// How long each part takes, up to a common factor. The clock starts now.
+  /// `weights`: relative durations of the parts. The clock starts now.
   explicit TimeLeft(std::vector<double> weights) : weights_(std::move(weights)) {}
-  /// "12%, 34 s left: " where this fraction of a part and all parts before it are done.
+  /// Text "12%, 34 s left: " when this fraction of a part and all parts before it are done.
   std::string text(std::size_t part, double done) const;
 
  private:

@@ -6,7 +6,7 @@
 
 namespace femcg::solver {
 
-/// What all steps of a run share.
+/// Context that all steps of a run share.
 struct RunContext {
   const operators::Communicator& processes;  ///< 1 to P; one process has Communicator::alone()
   Progress& progress;

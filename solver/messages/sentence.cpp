@@ -8,7 +8,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// Letters inserted, deleted, replaced or swapped with their neighbour, whatever their case.
+/// Number of letters inserted, deleted, replaced or swapped with their neighbour, ignoring case.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const auto same = [&](std::size_t i, std::size_t j) {
     return std::tolower(static_cast<unsigned char>(a[i])) == std::tolower(static_cast<unsigned char>(b[j]));
@@ -24,7 +24,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return d[a.size()][b.size()];
 }
 
-/// How far a word may be off and still be meant: about a third of it.
+/// Largest edit distance of a misspelt word: about a third of its length.
 std::size_t tolerated_distance(std::size_t length) { return (length + 1) / 3; }
 
 constexpr std::size_t longest_quote = 60;
@@ -33,7 +33,7 @@ constexpr std::size_t longest_quote = 60;
 
 std::string on_one_line(std::string_view text, std::size_t longest) {
   std::size_t length = std::min(text.size(), longest);
-  // Not in the middle of a UTF-8 sequence, whose bytes but the first, three at most, begin with the bits 10.
+  // Does not cut within a UTF-8 sequence, whose continuation bytes, three at most, begin with the bits 10.
   const auto continues = [&](std::size_t at) { return (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80; };
   while (length > 0 && length < text.size() && length + 3 > longest && continues(length)) --length;
   std::string shown;
@@ -45,7 +45,7 @@ std::string in_quotes(std::string_view text) { return "'" + on_one_line(text, lo
 
 std::string at_place(const std::string& place, std::string_view sentence) {
   if (place.empty()) return std::string(sentence);
-  // "--set mesh.file" says already what "mesh.file: there is no such file" begins with.
+  // A place "--set mesh.file" makes the beginning of "mesh.file: there is no such file" redundant.
   if (const std::size_t colon = sentence.find(": "); colon != std::string_view::npos && colon > 0)
     if (const std::string_view what = sentence.substr(0, colon);
         place == what || place.ends_with(" " + std::string(what)))
@@ -64,7 +64,7 @@ std::string alternatives(const std::vector<std::string>& words) {
 
 std::string did_you_mean(std::string_view unknown, const std::vector<std::string>& known) {
   if (known.empty()) return "";
-  constexpr std::size_t longest_name = 100;  // nothing longer is a slip of the pen
+  constexpr std::size_t longest_name = 100;  // longer names are no typing errors
   if (unknown.size() <= longest_name) {
     const auto distance = [&](const std::string& name) { return edit_distance(unknown, name); };
     const auto nearest = std::ranges::min_element(known, {}, distance);

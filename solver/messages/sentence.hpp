@@ -7,23 +7,23 @@
 
 namespace femcg::solver {
 
-/// A text with blanks for control characters, cut to about as many bytes as are allowed, with "..." behind the cut.
+/// Text with control characters replaced by blanks, truncated to about `longest` bytes, with "..." after a cut.
 std::string on_one_line(std::string_view text, std::size_t longest);
 
-/// The user's own text in quotes, fit for one line of a message.
+/// The user's text in quotes, fit for one line of a message.
 std::string in_quotes(std::string_view text);
 
-/// "place: sentence", or the sentence alone where there is no place. What the place ends with is not said twice.
+/// "place: sentence", or only the sentence if there is no place. Does not repeat the end of the place.
 std::string at_place(const std::string& place, std::string_view sentence);
 
 /// "a, b or c".
 std::string alternatives(const std::vector<std::string>& words);
 
-/// Text after an unknown name: "; did you mean 'degree'?" where a known name is near (Damerau-Levenshtein), else ";
-/// known are a, b or c".
+/// Text after an unknown name: "; did you mean 'degree'?" if a known name is close (Damerau-Levenshtein), else "; known
+/// are a, b or c".
 std::string did_you_mean(std::string_view unknown, const std::vector<std::string>& known);
 
-/// The same for a part of the mesh, with all that there are in either case, and who shows them.
+/// The same for a part of the mesh, always with all known parts and the command that shows them.
 std::string did_you_mean_part(std::string_view unknown, const std::vector<std::string>& known);
 
 }  // namespace femcg::solver

@@ -52,7 +52,7 @@ StepTimes::Clock::time_point start_of_process() {
   timespec since_boot{};
   if (name_end == std::string::npos || clock_gettime(CLOCK_BOOTTIME, &since_boot) != 0) return now;
   std::istringstream fields(text.substr(name_end + 1));
-  constexpr int before = 19;  // fields between the name and the time after boot at which the process began
+  constexpr int before = 19;  // fields between the name and the start time of the process after boot
   std::string skipped;
   for (int i = 0; i < before; ++i) fields >> skipped;
   double ticks = 0;

@@ -7,17 +7,17 @@
 
 namespace femcg::solver {
 
-/// A step of a command and the wall-clock seconds that it took.
+/// A step of a command and its wall-clock seconds.
 struct StepSeconds {
   std::string name;
-  std::string device;  ///< cpu or cuda: where most of the work is
+  std::string device;  ///< cpu or cuda: where most of the work is done
   double seconds = 0;
 };
 
-/// The step that a residual is for which the user waits.
+/// Name of the step that computes a residual for which the user waits.
 inline constexpr std::string_view residual_step = "computing the true residual";
 
-/// Where the wall time goes. At every moment one step is under way, so that all of them add up to the time since the
+/// Wall time by step. Exactly one step is active at any moment, so that all steps add up to the time since the
 /// beginning.
 class StepTimes {
  public:
@@ -26,14 +26,14 @@ class StepTimes {
   /// Starts with the step `first`, which includes the time since `begin`.
   StepTimes(std::string_view first, Clock::time_point begin);
 
-  /// Ends the step that is under way, and begins this one, or goes on with it.
+  /// Ends the active step, and begins or resumes this one.
   void begin(std::string_view step, std::string_view device = "cpu");
-  /// Says that so many seconds of the step that is under way were this one's, which was timed otherwise.
+  /// Moves `seconds` seconds of the active step, which were timed otherwise, to this step.
   void divert(std::string_view step, std::string_view device, double seconds);
-  /// Until now, in the order in which they first began.
+  /// Steps so far, in the order in which they first began.
   std::vector<StepSeconds> list() const;
 
-  /// A step within another, which goes on when this object ends.
+  /// A step within another, which resumes when this object is destroyed.
   class Within {
    public:
     Within(StepTimes& times, std::string_view step, std::string_view device) : times_(times), before_(times.current_) {
@@ -55,13 +55,13 @@ class StepTimes {
 
   std::vector<StepSeconds> steps_;
   std::size_t current_ = 0;
-  Clock::time_point since_;  ///< the current step is under way
+  Clock::time_point since_;  ///< start of the current step's present interval
 };
 
-/// When this process began, to a hundredth of a second or so; now where the system does not say.
+/// Start of this process, to about a hundredth of a second; now if the system does not tell.
 StepTimes::Clock::time_point start_of_process();
 
-/// The sum of all.
+/// Sum of all steps' seconds.
 double total(const std::vector<StepSeconds>& steps);
 
 }  // namespace femcg::solver

@@ -4,7 +4,7 @@
 
 namespace femcg::solver {
 
-/// Runs a step and adds its wall-clock seconds, also where it throws.
+/// Runs a step and adds its wall-clock seconds, even if it throws.
 template <class Step>
 auto timed(double& seconds, Step step) {
   const auto begin = std::chrono::steady_clock::now();

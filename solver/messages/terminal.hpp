@@ -6,17 +6,17 @@
 
 namespace femcg::solver {
 
-/// Characters in a line of the terminal that standard output is; 100 where it is none.
+/// Width of the terminal on standard output in characters; 100 if it is no terminal.
 std::size_t terminal_width();
 
-/// A text that changes nothing about a terminal: titles, names and what files say may hold control characters (also
-/// those of two bytes in UTF-8), which become '?'. Line ends and tabs stay.
+/// Text without effects on a terminal: titles, names and file contents may have control characters (also of two bytes
+/// in UTF-8), which become '?'. Keeps line ends and tabs.
 std::string printable(std::string_view text);
 
-/// To standard output, at once, as far as it is printable. Throws std::system_error.
+/// Prints text to standard output immediately, made printable. Throws std::system_error.
 void print(std::string_view text);
 
-/// "note: sentence" to standard error, likewise, on a line.
+/// Prints "note: sentence" to standard error in the same way, on a line of its own.
 void print_note(std::string_view sentence);
 
 }  // namespace femcg::solver

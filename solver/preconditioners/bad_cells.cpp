@@ -15,7 +15,7 @@ using operators::CellEvaluator;
 std::vector<std::int32_t> bad_cells(const BilinearForm& form, const std::vector<std::int32_t>& suspects,
                                     std::span<const double> diagonal) {
   constexpr double least_part = 0.25;
-  constexpr double most_cells = 0.1;  // of all
+  constexpr double most_cells = 0.1;  // fraction of all cells
   CellEvaluator evaluator(form);
   std::vector<double> entries(static_cast<std::size_t>(evaluator.dofs()));
   /// Calls work(unknown, K_ii) for the unknowns of a cell.
@@ -27,7 +27,7 @@ std::vector<std::int32_t> bad_cells(const BilinearForm& form, const std::vector<
     });
   };
   if (static_cast<double>(suspects.size()) > most_cells * form.cells()) return {};
-  std::vector<double> of_suspects(diagonal.size(), 0.0);  // their part of the diagonal
+  std::vector<double> of_suspects(diagonal.size(), 0.0);  // part of the diagonal due to suspect cells
   for (const std::int32_t cell : suspects)
     for_entries(cell, [&](std::int32_t i, double entry) { of_suspects[i] += entry; });
   std::vector<std::int32_t> found;
@@ -50,7 +50,7 @@ double stretching(const mesh::Mesh& mesh) {
   std::vector<double> ratios;
   for (std::int32_t cell = 0; cell < mesh.cell_count(); cell += std::max(1, mesh.cell_count() / most_cells)) {
     const mesh::CellNodes nodes = mesh.nodes(cell);
-    Eigen::MatrixXd edges = Eigen::MatrixXd::Zero(d, d);  // of tensor cells, the means along each axis
+    Eigen::MatrixXd edges = Eigen::MatrixXd::Zero(d, d);  // for tensor cells, the means along each axis
     const auto count = static_cast<int>(vertices.size());
     for (int v = 0; v < count; ++v) {
       const std::array<double, 3> point = mesh.point(nodes[vertices[v]]);

@@ -8,15 +8,16 @@
 
 namespace femcg::solver {
 
-/// Cells that point smoothers fail on: slivers, and single cells of a much greater diffusion than all round them. D^-1
-/// A is small there for many local functions that no coarse level has. A suspect cell (operators::suspect_cells) is bad
-/// where suspect ones make up a quarter of the assembled diagonal at two of its unknowns. None are where suspects are
-/// so many that the mesh itself is such. `form` is of degree 1; `diagonal`: that of A.
+/// Cells on which point smoothers fail: slivers, and single cells with a much greater diffusion than their
+/// surroundings. There D^-1 A is small for many local functions that no coarse level represents. A suspect cell
+/// (operators::suspect_cells) is bad if suspect cells contribute a quarter of the assembled diagonal at two of its
+/// unknowns. Empty if suspects are so many that the mesh itself has this property. `form` is of degree 1; `diagonal`:
+/// the diagonal of A.
 std::vector<std::int32_t> bad_cells(const operators::BilinearForm& form, const std::vector<std::int32_t>& suspects,
                                     std::span<const double> diagonal);
 
-/// The longest over the shortest extent of a cell, 1 for regular ones: of the map from the regular cell at its centre
-/// the ratio of the singular values. The median over the cells, or some hundreds of them; 1 where there are none.
+/// Ratio of the longest to the shortest extent of a cell, 1 for regular ones: the ratio of the singular values of the
+/// map from the regular cell at its centre. Median over the cells, or over a sample of some hundreds; 1 without cells.
 double stretching(const mesh::Mesh& mesh);
 
 }  // namespace femcg::solver

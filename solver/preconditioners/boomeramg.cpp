@@ -24,7 +24,7 @@ using operators::Vector;
 
 namespace {
 
-/// A number from 0 to less than 1.
+/// Parses a number in [0, 1).
 std::optional<double> parse_fraction(std::string_view text) {
   const std::optional<double> number = operators::parse_number(text);
   return number && *number >= 0 && *number < 1 ? number : std::nullopt;
@@ -67,7 +67,7 @@ class BoomerAmg final : public Preconditioner<T> {
         r_(a.size()),
         z_(a.size()) {}
 
-  /// Each level's matrix is read by the smoother before, for the residual, and by the smoother after.
+  /// Each level's matrix is read by the pre-smoother, for the residual, and by the post-smoother.
   PreconditionerCost cost() const override {
     constexpr double words_an_entry = 1.5;
     const double entries = complexity() * static_cast<double>(cycle_.levels().front().nonzeros);
@@ -92,7 +92,7 @@ class BoomerAmg final : public Preconditioner<T> {
     for (const AmgLevel& level : levels) entries += static_cast<double>(level.nonzeros);
     return entries / static_cast<double>(levels.front().nonzeros);
   }
-  /// hypre's vectors are in the natural order and in double precision.
+  /// hypre's vectors are in natural order and in double precision.
   void solve(const Vector<T>& r, Vector<T>& z) const override {
     const bool ordered = order_.size() > 0;
     const auto place = [&](std::int64_t i) { return ordered ? order_[i] : i; };

@@ -17,7 +17,7 @@ using operators::TensorAxis;
 
 namespace {
 
-/// Stiffness and mass of a cell of width 1.
+/// Stiffness and mass matrices of a cell of width 1.
 struct LineElement {
   explicit LineElement(const BoxLine& line) {
     const mesh::Quadrature gauss = mesh::gauss_line(line.quadrature);
@@ -29,7 +29,7 @@ struct LineElement {
   MatrixXd stiffness, mass;
 };
 
-/// Calls add(i, j, stiffness, mass) with the entries of each cell's matrices, and of the ends' Robin terms.
+/// Calls add(i, j, stiffness, mass) for the entries of each cell's matrices, and of the Robin terms at the ends.
 template <class Add>
 void for_entries(const BoxLine& line, const Add& add) {
   const LineElement element(line);
@@ -62,9 +62,8 @@ TensorAxis dense_eigenvectors(const BoxLine& line) {
           std::vector<double>(static_cast<std::size_t>(n), 1.0)};
 }
 
-/// The functions of one wave number: columns of [points]. They are odd about a fixed first end, and even about a free
-/// one: with the phase s of that parity and c of the other,
-///
+/// Functions of one wave number: columns of [points]. They are odd about a fixed first end, and even about a free one.
+/// With s the sine or cosine of that parity and c the other one, they are
 ///     s(theta j) at the vertices j;  s(theta (j + 1/2)) at nodes that mirror each other in cell j;
 ///     +-c(theta (j + 1/2)) at such nodes, with opposite signs
 class Waves {
@@ -85,7 +84,7 @@ class Waves {
         add(wave);
       }
   }
-  /// Without those that vanish, which the least and the greatest wave number have.
+  /// Columns without vanishing functions, which occur for the least and the greatest wave number.
   MatrixXd columns() const { return columns_.leftCols(count_); }
 
  private:

@@ -29,7 +29,7 @@ using operators::Vector;
 namespace {
 
 constexpr std::int64_t largest_degree = 16;
-/// By how much the interval reaches beyond the estimate, which is from below.
+/// Factor by which the interval exceeds the estimate, a lower bound.
 constexpr double margin = 1.1;
 
 std::optional<double> parse_ratio(std::string_view text) {
@@ -49,7 +49,7 @@ constexpr std::array<OptionDescription, 2> degree_and_ratio{{
      [](std::string_view text) { return parse_ratio(text).has_value(); }},
 }};
 
-/// r'D^-1 r before each of so many steps of CG preconditioned by D and after the last, and p'Ap in each.
+/// r'D^-1 r before each step of CG preconditioned by D and after the last one, and p'Ap of each step.
 struct CgCoefficients {
   std::vector<double> rz, energy;
 };
@@ -98,16 +98,16 @@ class Chebyshev final : public Preconditioner<T> {
 
  private:
   void solve(const Vector<T>& r, Vector<T>& z) const override { iterate(r, d_, q_, z); }
-  /// Its vectors are made with the first that have so many columns.
+  /// Scratch vectors are made on first use of this number of columns.
   void solve_columns(const MultiVector<T>& r, MultiVector<T>& z) const override {
     if (d_columns_.count() != r.count() || d_columns_.rows() != r.rows()) {
       d_columns_ = MultiVector<T>(r.rows(), r.count(), r.device());
       q_columns_ = MultiVector<T>(r.rows(), r.count(), r.device());
-      operators::clear(q_columns_.entries());  // products may leave columns of nobody as they are
+      operators::clear(q_columns_.entries());  // products may leave padding columns unwritten
     }
     iterate(r, d_columns_, q_columns_, z);
   }
-  /// d is the last step, q = A z.
+  /// d: last step; q = A z.
   template <class V>
   void iterate(const V& r, V& d, V& q, V& z) const {
     operators::chebyshev_first(1 / theta_, r, inverse_diagonal_, d, z);
@@ -139,7 +139,7 @@ double largest_eigenvalue(const Operator<T>& a, const InverseDiagonal& inverse_d
   if (!(of.energy[0] > 0))
     throw InputError(
         fmt::format("the preconditioner needs a positive definite matrix, but x'Ax is {} for some x", of.energy[0]));
-  // Once the residual is rounding, there is nothing more to learn from it.
+  // Once the residual consists of rounding, further coefficients carry no information.
   const double vanished = std::pow(std::numeric_limits<T>::epsilon(), 2) * of.rz[0];
   const auto told = [&](int j) { return j < steps && of.energy[j] > 0 && of.rz[j] > vanished; };
   std::vector<double> diagonal, beside;

@@ -24,7 +24,7 @@ using operators::RobinFacet;
 
 namespace {
 
-/// For several threads.
+/// Sets a flag; safe for concurrent use.
 void set(char& flag) { std::atomic_ref(flag).store(1, std::memory_order_relaxed); }
 
 /// Numbers the dofs that are not constrained.
@@ -45,8 +45,8 @@ std::vector<float> row_major(const Eigen::MatrixXd& matrix) {
   return numbers;
 }
 
-/// For each lattice node the vertex, edge, face or interior of the cell in whose inside it is: the cell's barycentric
-/// coordinates, of the faces of tensor cells, that vanish there, a bit each.
+/// For each lattice node a bit mask that identifies the vertex, edge, face or interior of the cell that contains it:
+/// the barycentric coordinates, or faces of tensor cells, that vanish there.
 std::vector<int> sub_entities(const mesh::Lattice& lattice) {
   std::vector<int> of(static_cast<std::size_t>(lattice.size()), 0);
   const int d = mesh::dimension(lattice.shape()), p = lattice.degree();
@@ -63,7 +63,7 @@ std::vector<int> sub_entities(const mesh::Lattice& lattice) {
   return of;
 }
 
-/// The transfer at the quadrature points of another rule: that of the nearest point.
+/// Transfer coefficient at the quadrature points of another rule, taken from the nearest point.
 RobinFacet at_other_points(const RobinFacet& facet, operators::FacetEvaluator& of_fine,
                            operators::FacetEvaluator& of_coarse) {
   const auto points = static_cast<std::size_t>(of_coarse.points());
@@ -133,7 +133,7 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, c
   std::span<const std::int32_t> ghosts;
   if (!of.alone()) {
     coarse->shared = std::make_unique<const operators::SharedDofs>(*of.processes, space, *of.part);
-    std::vector<double> by_processes(constrained.begin(), constrained.end());  // a facet may be another's
+    std::vector<double> by_processes(constrained.begin(), constrained.end());  // another process may own the facet
     coarse->shared->add_up(by_processes);
     std::ranges::transform(by_processes, constrained.begin(), [](double count) { return count > 0 ? 1 : 0; });
     ghosts = std::span(of.subdomain->map.unknowns).subspan(of.subdomain->map.owned);
@@ -147,8 +147,8 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, c
 
 namespace {
 
-/// The cells of a box that are joined to one. Of an odd number along an axis, the wider of the two at the ends is left
-/// alone, so that over several levels none stays thin.
+/// Groups of cells of a box that are merged into coarse cells. If their number along an axis is odd, the wider of the
+/// two end cells is not merged, so that none stays thin over several levels.
 class JoinedCells {
  public:
   JoinedCells(const mesh::Mesh& mesh, const std::array<int, 3>& ratio)
@@ -170,11 +170,11 @@ class JoinedCells {
 
   const std::array<int, 3>& ratio() const { return ratio_; }
   const mesh::GridIndex& along() const { return along_; }  ///< coarse cells along the axes
-  /// The first of the cells that coarse cell `at` of an axis joins.
+  /// First of the fine cells in coarse cell `at` along an axis.
   std::int32_t begin(int axis, std::int32_t at) const {
     return std::clamp(at * ratio_[axis] - first_alone_[axis], 0, fine_[axis]);
   }
-  /// The cells that are joined, along each axis.
+  /// Number of fine cells in a coarse one, along each axis.
   std::array<int, 3> extent(std::int32_t coarse) const {
     const mesh::GridIndex at = coarse_(coarse);
     std::array<int, 3> extent{1, 1, 1};
@@ -187,7 +187,7 @@ class JoinedCells {
     for (int axis = dimension_ - 1; axis >= 0; --axis) number = number * fine_[axis] + begin(axis, at[axis]) + in[axis];
     return number;
   }
-  /// Calls work(cell) with each of the cells that are joined.
+  /// Calls work(cell) for each fine cell of a coarse one.
   template <class Work>
   void for_cells(std::int32_t coarse, const Work& work) const {
     const std::array<int, 3> end = extent(coarse);
@@ -195,7 +195,7 @@ class JoinedCells {
       for (int b = 0; b < end[1]; ++b)
         for (int a = 0; a < end[0]; ++a) work(cell(coarse, {a, b, c}));
   }
-  /// The coarse cell of a fine one.
+  /// Coarse cell of a fine one.
   std::int32_t parent(std::int32_t fine) const {
     const mesh::GridIndex at = mesh::GridIndexing(fine_[0], fine_[1])(fine);
     std::int32_t number = 0;
@@ -226,8 +226,8 @@ std::array<double, 3> centre(const mesh::Mesh& mesh, std::int32_t cell) {
   return sum;
 }
 
-/// The diffusion of the cells that are joined, where it is one and constant in them, else NaN; nothing where it differs
-/// by more than a factor of 4 between the centres of some.
+/// Diffusion of each coarse cell if it is constant over its fine cells, else NaN; empty if it differs by more than a
+/// factor of 4 between the centres of fine cells of one coarse cell.
 std::optional<std::vector<double>> joined_diffusion(const BilinearForm& fine, const JoinedCells& joined,
                                                     std::int32_t cells) {
   constexpr double most = 4, several = std::numeric_limits<double>::quiet_NaN();
@@ -251,7 +251,7 @@ std::optional<std::vector<double>> joined_diffusion(const BilinearForm& fine, co
   return of_cells;
 }
 
-/// Along which axes cells are joined, two and two.
+/// Axes along which cells are merged in pairs: 2, others 1.
 std::array<int, 3> ratios(const mesh::BoxNodes& box, const std::array<double, 3>& step, int dimension) {
   constexpr double as_long = 1.5;
   const double shortest = *std::min_element(step.begin(), step.begin() + dimension);
@@ -261,7 +261,7 @@ std::array<int, 3> ratios(const mesh::BoxNodes& box, const std::array<double, 3>
   return ratio;
 }
 
-/// The corners of the coarse cells are those of fine ones.
+/// Mesh of the coarse cells, whose corners are corners of fine cells.
 std::unique_ptr<const mesh::Mesh> coarse_mesh(const mesh::Mesh& fine, const JoinedCells& joined,
                                               const std::array<double, 3>& size) {
   mesh::BoxOptions options;
@@ -288,7 +288,7 @@ std::unique_ptr<const mesh::Mesh> coarse_mesh(const mesh::Mesh& fine, const Join
   return coarse;
 }
 
-/// Facets of coarse cells with the mean transfer of the facets in them, 0 where they have none.
+/// Facets of coarse cells with the mean transfer of their fine facets, 0 without any.
 std::vector<RobinFacet> robin_of(const BilinearForm& fine, const JoinedCells& joined, std::size_t points) {
   std::map<std::pair<std::int32_t, std::int32_t>, double> sums;
   for (const RobinFacet& facet : fine.robin) {
@@ -351,7 +351,7 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
   };
   form.robin = robin_of(fine, joined, static_cast<std::size_t>(std::pow(form.quadrature, d - 1) + 0.5));
 
-  // Lattice nodes of a coarse cell: corners of the cells in it.
+  // Lattice nodes of a coarse cell: the corners of its fine cells.
   const int corners = 1 << d;
   std::vector<std::array<int, 3>> lattice;
   for (int c = 0; c <= (d == 3 ? ratio[2] : 0); ++c)
@@ -367,7 +367,7 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
       }
       embedding.push_back(static_cast<float>(value));
     }
-  // The dof at a lattice node; -1 in the middle of an axis along which no two cells are joined.
+  // Dof at a lattice node; -1 in the middle of an axis along which no cells are merged.
   const auto dof_at = [space = fine.space, joined, d](std::int32_t cell, const std::array<int, 3>& at) {
     const std::array<int, 3> end = joined.extent(cell);
     std::array<int, 3> in{};

@@ -14,7 +14,7 @@ using operators::Vector;
 
 namespace {
 
-/// The number of the component of each unknown, by a search from the first unknown of each.
+/// Connected component of each unknown, found by graph search.
 std::vector<std::int32_t> components(const RectangularMatrix& a) {
   std::vector<std::int32_t> of(static_cast<std::size_t>(a.rows), -1), stack;
   std::int32_t count = 0;
@@ -41,7 +41,7 @@ std::vector<std::int32_t> components(const RectangularMatrix& a) {
 RectangularMatrix dense_inverse(const RectangularMatrix& a) {
   const Eigen::Index n = a.rows;
   const std::vector<std::int32_t> component = components(a);
-  std::vector<double> sum(component.size(), 0.0), size_of_entries(sum), most(sum);  // of each component
+  std::vector<double> sum(component.size(), 0.0), size_of_entries(sum), most(sum);  // per component
   std::vector<std::int32_t> members(component.size(), 0);
   Eigen::MatrixXd dense = Eigen::MatrixXd::Zero(n, n);
   for (std::int32_t row = 0; row < a.rows; ++row) {

@@ -4,8 +4,8 @@
 
 namespace femcg::solver {
 
-/// The inverse of a symmetric positive definite matrix, all entries stored. On a component of its graph where constants
-/// are in the kernel, A + c 1 1' is inverted. Throws InputError where the matrix is not positive definite.
+/// Dense inverse of a symmetric positive definite matrix. On a component of its graph whose kernel contains the
+/// constants, A + c 1 1' is inverted. Throws InputError if the matrix is not positive definite.
 operators::RectangularMatrix dense_inverse(const operators::RectangularMatrix& a);
 
 }  // namespace femcg::solver

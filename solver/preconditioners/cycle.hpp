@@ -9,12 +9,12 @@
 
 namespace femcg::solver {
 
-/// Multigrid's work on the levels of a hierarchy, which must outlive it, with the vectors for it: Vector, or
-/// MultiVector for several right-hand sides at once.
+/// Multigrid cycles on the levels of a hierarchy, which must outlive this object, with their vectors: Vector, or
+/// MultiVector for several right-hand sides.
 template <std::floating_point S, template <class> class V>
 class Cycle {
  public:
-  /// For so many right-hand sides.
+  /// `count`: number of right-hand sides.
   explicit Cycle(const Hierarchy<S>& hierarchy, int count = 1) {
     for (const Level<S>& level : hierarchy.levels) {
       on_.emplace_back(level);
@@ -25,7 +25,7 @@ class Cycle {
     }
   }
 
-  /// The finest level's right-hand side and solution.
+  /// Right-hand side and solution of the finest level.
   V<S>& b() { return on_.front().b; }
   const V<S>& x() const { return on_.front().x; }
   std::int64_t bytes(std::size_t level) const {
@@ -40,7 +40,7 @@ class Cycle {
   void run_full(int cycles) { start_from_coarser(0, cycles); }
 
  private:
-  /// A x = b on a level; q = A x; d: the smoother's step.
+  /// Vectors of A x = b on a level; q = A x; d: the smoother's step.
   struct OnLevel {
     explicit OnLevel(const Level<S>& of) : level(of) {}
     const Level<S>& level;
@@ -52,12 +52,12 @@ class Cycle {
       return V<S>(level.a->size(), level.a->device());
     } else {
       V<S> vectors(level.a->size(), count, level.a->device());
-      operators::clear(vectors);  // the padding, which products may leave as it is
+      operators::clear(vectors);  // clears the padding, which products may leave unwritten
       return vectors;
     }
   }
 
-  /// x = the cycle's approximation of A^-1 b from this level on.
+  /// x = the cycle's approximation of A^-1 b, starting at this level.
   void descend(std::size_t number) {
     OnLevel& at = on_[number];
     if (at.level.is_elsewhere()) return;
@@ -66,7 +66,7 @@ class Cycle {
     correct(number);
   }
 
-  /// Corrects x, with q = A x, from the next coarser level, and smooths.
+  /// Corrects x, with q = A x, from the next coarser level, and post-smooths.
   void correct(std::size_t number) {
     OnLevel &at = on_[number], &coarse = on_[number + 1];
     at.level.transfer->restrict_residual(at.b, at.q, coarse.b);
@@ -80,9 +80,9 @@ class Cycle {
     smooth(at);
   }
 
-  /// x = full multigrid's approximation of A^-1 b from this level on (Brandt 1977): that of the next coarser level,
-  /// prolonged, and some cycles. One is too few, as a lower degree has 1 / h times the error, and aggregates
-  /// approximate little: it leaves up to 20 times the discretisation's error. Two leave a third more than that error,
+  /// x = full multigrid's approximation of A^-1 b, starting at this level (Brandt 1977): the prolonged approximation of
+  /// the next coarser level, followed by `cycles` cycles. A single cycle leaves up to 20 times the discretisation
+  /// error, since a lower degree has 1 / h times the error and aggregates approximate poorly; two leave a third of it,
   /// up to degree 3.
   void start_from_coarser(std::size_t number, int cycles) {
     OnLevel& at = on_[number];
@@ -100,15 +100,15 @@ class Cycle {
     }
   }
 
-  /// The smoother of a level: steps k = 1 ... Level::smoothing of the Chebyshev iteration of the fourth kind (Lottes
-  /// 2023, algorithm 1 with all beta_k = 1),
+  /// Smoother of a level: steps k = 1 ... Level::smoothing of the Chebyshev iteration of the fourth kind (Lottes 2023,
+  /// algorithm 1 with all beta_k = 1),
   ///
   ///     d = (2k - 3) / (2k + 1) d + (8k - 4) / ((2k + 1) lambda) (D^-1 + B) (b - A x),   x += d
   ///
-  /// with lambda the largest eigenvalue of (D^-1 + B) A, from below by Lanczos and therefore with a margin. B has the
+  /// with lambda the largest eigenvalue of (D^-1 + B) A, a lower bound by Lanczos enlarged by a margin. B contains the
   /// inverses of the blocks of bad cells.
   static void smooth(OnLevel& at) { smoothing_steps(at, 1); }
-  /// From x = 0; leaves q = A x.
+  /// The same from x = 0; leaves q = A x.
   static void smooth_from_zero(OnLevel& at) {
     operators::chebyshev_first(scale(at, 1), at.b, at.level.inverse_diagonal, at.d, at.x);
     add_blocks(at, scale(at, 1), nullptr);

@@ -44,14 +44,14 @@ using operators::Vector;
 
 namespace {
 
-/// The unknowns of a level in the vectors of its operator; `map`: of several processes.
+/// Order of a level's unknowns in the vectors of its operator; `map`: on several processes.
 template <std::floating_point T>
 operators::LevelOrdering ordering_of(const Operator<T>& a, const operators::IndexMap* map = nullptr) {
   if (map == nullptr) return {&a.ordering()};
   return {&a.ordering(), map->unknowns};
 }
 
-/// A matrix with columns in the order of an operator.
+/// Renumbers the columns of a matrix to the order of an operator.
 template <std::floating_point T>
 RectangularMatrix with_columns_of(const Operator<T>& a, RectangularMatrix p) {
   if (a.ordering().size() == 0) return p;
@@ -59,7 +59,7 @@ RectangularMatrix with_columns_of(const Operator<T>& a, RectangularMatrix p) {
   renumber(ordering_of(a), p.column.span());
   return p;
 }
-/// The same for its rows.
+/// Renumbers the rows of a matrix to the order of an operator.
 template <std::floating_point T>
 RectangularMatrix with_rows_of(const Operator<T>& a, RectangularMatrix p) {
   const Vector<std::int32_t> order = operators::copied(a.ordering(), Device::host);
@@ -85,7 +85,7 @@ RectangularMatrix with_rows_of(const Operator<T>& a, RectangularMatrix p) {
 RectangularMatrix rectangular(CsrMatrix<double> matrix) {
   return {matrix.rows, matrix.rows, std::move(matrix.row_offsets), std::move(matrix.columns), std::move(matrix.values)};
 }
-/// The same, whose numbers stay where they are; nothing writes to the matrices of levels.
+/// View of a matrix without copying; nothing writes to the matrices of levels.
 RectangularMatrix view_of(const CsrMatrix<double>& matrix) {
   const auto view = []<class N>(const Vector<N>& of) {
     return Vector<N>(const_cast<N*>(of.data()), of.size(), of.device());
@@ -110,7 +110,7 @@ RectangularMatrix identity(std::int32_t rows) {
   return p;
 }
 
-/// z = (D^-1 + B) r of a level.
+/// Preconditioner z = (D^-1 + B) r of a level.
 template <std::floating_point T>
 class BlockJacobi final : public Preconditioner<T> {
  public:
@@ -157,18 +157,18 @@ class HierarchyMaker {
 
  private:
   static constexpr int usual_smoothing = 3, most_smoothing = 24;
-  static constexpr int lanczos_steps = 10;           ///< 5% or less below the eigenvalue; the smoother's margin is 10%
-  static constexpr std::int64_t most_entries = 100;  ///< a row of a level of aggregates, in the mean
-  static constexpr double most_kept = 0.7;           ///< unknowns of a level over those of the finer one, at most
+  static constexpr int lanczos_steps = 10;           ///< at most 5% below the eigenvalue; the smoother's margin is 10%
+  static constexpr std::int64_t most_entries = 100;  ///< mean entries per row of a level of aggregates
+  static constexpr double most_kept = 0.7;           ///< largest ratio of unknowns of a level and the next finer one
 
-  /// A form, and the part of it that this process has where several share it.
+  /// A form, and this process's subdomain of it if several processes share it.
   struct LevelForm {
     const BilinearForm* form;
     const FormSubdomain* subdomain;
     const operators::IndexMap* map() const { return subdomain != nullptr ? &subdomain->map : nullptr; }
   };
 
-  /// Lines of a level whose equations the smoother solves.
+  /// Lines of a level whose equations the smoother solves exactly.
   struct Lines {
     const BilinearForm* form;
     SeparableBox box;
@@ -188,8 +188,8 @@ class HierarchyMaker {
     add_aggregates(std::move(matrix));
   }
 
-  /// All processes share the levels of forms. The first takes the rest, from the matrix of degree 1 on, whose unknowns
-  /// are those of the inverse where they are few.
+  /// All processes share the levels with forms. The first process alone has the further levels, from the matrix of
+  /// degree 1 on; if it is small, this matrix is inverted directly.
   void make_together() {
     RectangularMatrix matrix = matrix_on_first(*forms_.back().subdomain);
     add_of_forms(forms_);
@@ -206,7 +206,7 @@ class HierarchyMaker {
                ? fmt::format("box of {} cells", form.cells())
                : fmt::format("degree {}", form.space->degree());
   }
-  /// The matrix of the form of degree 1, which tells its bad cells, on the GPU where it is made there.
+  /// Matrix of the form of degree 1, which also determines the bad cells; on the GPU if it is assembled there.
   RectangularMatrix matrix_of(const BilinearForm& form) {
     if (form.unknowns == 0) return {};
     const bool is_given = finest_.matrix != nullptr && forms_.size() == 1,
@@ -226,8 +226,7 @@ class HierarchyMaker {
     return matrix;
   }
 
-  /// The whole matrix on the first process. Of the cells that share no unknown with other processes, tells the bad
-  /// ones.
+  /// The whole matrix on the first process. Also determines the bad cells among those without shared unknowns.
   RectangularMatrix matrix_on_first(const FormSubdomain& subdomain) {
     operators::ElementMatrices of_interior;
     std::array<CsrMatrix<double>, 2> matrices;
@@ -253,8 +252,9 @@ class HierarchyMaker {
     return operators::gathered_on_first(*of_.processes, subdomain.map, rows);
   }
 
-  /// D^-1 A is small for many functions of degree 2 and more on a cell in which the diffusion jumps: they vary where it
-  /// is small. Levels then integrate as the finest one does, and are its Galerkin products.
+  /// Finds cells in which the diffusion jumps: there D^-1 A is small for many functions of degree 2 and more, which
+  /// vary where the diffusion is small. The levels then use the quadrature of the finest one, and are its Galerkin
+  /// products.
   void find_cut_cells(const BilinearForm& form) {
     constexpr operators::JumpRange jumps{30, 4e6};  // beyond, inverses in single precision have no correct digit
     if (form.space->degree() == 1) return;
@@ -263,7 +263,7 @@ class HierarchyMaker {
       quadrature_of_levels_ = LowerQuadrature::of_fine;
   }
 
-  /// The form of the next coarser level, with the transfer to it; false where aggregation follows.
+  /// Adds the form of the next coarser level, with the transfer to it; false if aggregation follows.
   bool add_coarser() {
     const BilinearForm& form = *forms_.back().form;
     const int degree = form.space->degree();
@@ -280,7 +280,7 @@ class HierarchyMaker {
     return true;
   }
 
-  /// Smoothed aggregation from this matrix on, down to one that is inverted.
+  /// Adds levels by smoothed aggregation from this matrix on, down to one that is inverted.
   void add_aggregates(RectangularMatrix matrix) {
     if (matrix.device() != device_ && matrix.rows > choice_.coarsest) matrix = operators::copied(matrix, device_);
     const std::int64_t first = matrix.nonzeros();
@@ -307,7 +307,7 @@ class HierarchyMaker {
       all += matrix.nonzeros();
       if (matrix.rows <= choice_.coarsest) break;
       add("aggregates", choice_.coarse, nullptr, make_stored(matrix), {});
-      hierarchy_.levels.back().visits = 2;  // with 1, iterations grow by the number of these levels
+      hierarchy_.levels.back().visits = 2;  // with 1, iterations grow with the number of these levels
     }
     if (hierarchy_.levels.size() > before + 2) hierarchy_.levels.back().visits = 1;  // its correction is exact
     hierarchy_.operator_complexity = first > 0 ? static_cast<double>(all) / static_cast<double>(first) : 1;
@@ -315,12 +315,12 @@ class HierarchyMaker {
                                            make_stored(dense_inverse(operators::copied(matrix, Device::host)))));
   }
 
-  /// Round the bad cells and, where they have local functions that no coarser level has, those that the diffusion cuts;
-  /// of several processes without shared unknowns.
+  /// Block inverses around the bad cells and, for degree 2 and more, around cells in which the diffusion jumps; on
+  /// several processes only blocks without shared unknowns.
   operators::BlockInverses blocks_of(const LevelForm& of) const {
     std::vector<std::int32_t> cells = bad_cells_;
     if (of.form->space->degree() > 1) cells.insert(cells.end(), cut_cells_.begin(), cut_cells_.end());
-    std::ranges::sort(cells);  // a cell that is both has one block
+    std::ranges::sort(cells);  // a cell in both lists gets one block
     cells.erase(std::ranges::unique(cells).begin(), cells.end());
     if (cells.empty() || of.subdomain == nullptr) return inverses_round(*of.form, cells);
     const operators::IndexMap& map = of.subdomain->map;
@@ -332,7 +332,7 @@ class HierarchyMaker {
   void add_of_forms(std::span<const LevelForm> forms) {
     for (const LevelForm& each : forms) add_of_form(each, &each == forms_.data() ? finest_.a : nullptr);
   }
-  /// A level with an operator of the catalogue, or with one that is given.
+  /// Adds a level with a given operator, or with one of the catalogue.
   void add_of_form(const LevelForm& of, const Operator<T>* given) {
     const bool stored = of.form->space->degree() == 1 && !of.form->space->mesh().box;
     const std::string name = given != nullptr               ? ""
@@ -341,14 +341,14 @@ class HierarchyMaker {
                                                             : "matrix-free";
     add(describe(*of.form), name, given, given == nullptr ? operator_of(of, name) : nullptr, blocks_of(of), of.map(),
         lines_of(of));
-    // A point smoother leaves what varies along the long axis alone, which a lower degree does not have. Levels of
-    // degree 1 coarsen the short axes first.
+    // A point smoother does not reduce functions that vary along the long axis only, which a lower degree does not
+    // represent. Levels of degree 1 coarsen the short axes first.
     if (choice_.smoothing == 0 && of.form->space->degree() > 1 && !hierarchy_.levels.back().smooths_lines)
       hierarchy_.levels.back().smoothing =
           std::clamp(static_cast<int>(std::lround(1.1 * hierarchy_.stretching)), usual_smoothing, most_smoothing);
   }
-  /// The lines, or planes, of a box along the axes on which its cells are short; nothing where cells are not stretched,
-  /// or a line is too long.
+  /// Lines, or planes, of a box along the axes on which its cells are short; empty if cells are not stretched, or if a
+  /// line is too long.
   std::optional<Lines> lines_of(const LevelForm& of) const {
     constexpr double shorter = 3;
     if (!of_.alone() || of.form->space->degree() == 1 || hierarchy_.stretching < shorter) return std::nullopt;
@@ -382,7 +382,7 @@ class HierarchyMaker {
     if (needs == operators::Needs::matrix)
       from.matrix = std::make_shared<const CsrMatrix<T>>(operators::assemble<T>(form, element_matrices));
     operators::Options options;
-    if (!hierarchy_.levels.empty() && name == "matrix-free") {  // cells are as distinct on all levels
+    if (!hierarchy_.levels.empty() && name == "matrix-free") {  // cells are equally distinct on all levels
       const std::map<std::string, std::string> of_finest = hierarchy_.levels.front().a->chosen();
       if (const auto dedup = of_finest.find("dedup"); dedup != of_finest.end() && dedup->second == "off")
         options.insert(*dedup);
@@ -405,7 +405,7 @@ class HierarchyMaker {
     return operators::find_operator(choice_.coarse)->make(from, operators::Options());
   }
 
-  /// A level that is smoothed. Its operator is somebody else's, or made for it.
+  /// Adds a smoothed level, with a given operator or one made for it.
   void add(std::string kind, std::string operator_name, const Operator<T>* given, std::unique_ptr<Operator<T>> made,
            operators::BlockInverses blocks, const operators::IndexMap* map = nullptr,
            const std::optional<Lines>& lines = std::nullopt) {
@@ -418,7 +418,7 @@ class HierarchyMaker {
       level.a->diagonal(*diagonal);
     }
     level.inverse_diagonal = inverse_diagonal_of(*level.a, "multigrid", diagonal ? &*diagonal : nullptr);
-    operators::InverseDiagonal whole;  // where blocks take the place of some of it
+    operators::InverseDiagonal whole;  // D^-1 before blocks replace part of it
     if (lines) {
       whole = std::exchange(level.inverse_diagonal, operators::InverseDiagonal(level.a->size(), device_));
       operators::clear(level.inverse_diagonal);
@@ -437,7 +437,7 @@ class HierarchyMaker {
       const BlockJacobi<T> block_jacobi(level);
       level.largest = largest_eigenvalue(*level.a, whole, lanczos_steps, &block_jacobi);
     }
-    constexpr double steps = 256;  // devices and processes, whose sums differ in their last bits, agree on it
+    constexpr double steps = 256;  // rounded, so that devices and processes agree in spite of rounding
     level.largest = std::ceil(level.largest * steps) / steps;
     hierarchy_.levels.push_back(std::move(level));
   }
@@ -452,7 +452,7 @@ class HierarchyMaker {
     return level;
   }
 
-  /// Unknowns of the transfers so far are in the natural order of the levels.
+  /// Adds the transfers, whose unknowns so far are in the natural order of the levels.
   void add_transfers() {
     for (std::size_t l = 0; l < transfers_.size(); ++l) {
       Level<T>& fine = hierarchy_.levels[l];

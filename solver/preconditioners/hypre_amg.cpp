@@ -1,4 +1,4 @@
-// BoomerAMG by hypre, whose headers stay in this file.
+// BoomerAMG of hypre; only this file includes hypre's headers.
 
 #include "solver/preconditioners/hypre_amg.hpp"
 
@@ -20,7 +20,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// hypre needs MPI, also of a process alone. Both end with the program.
+/// Starts hypre and MPI, which hypre needs even for one process. Both end with the program.
 void start_hypre() {
   operators::Communicator::start_for_library();
   static const struct Session {
@@ -29,7 +29,7 @@ void start_hypre() {
   } session;
 }
 
-/// Throws where a call has left an error behind.
+/// Throws if a call has left an error.
 void check_hypre(const char* what) {
   const HYPRE_Int error = HYPRE_GetError();
   if (error == 0) return;
@@ -117,7 +117,7 @@ AmgByHypre::AmgByHypre(const operators::CsrMatrix<double>& a, const AmgChoice& c
   HYPRE_BoomerAMGSetPMaxElmts(s.solver, 4);
   HYPRE_BoomerAMGSetCycleRelaxType(s.solver, l1_forwards, down);
   HYPRE_BoomerAMGSetCycleRelaxType(s.solver, l1_backwards, up);
-  // Sweeps in place of elimination: where nothing holds the solution, the coarsest matrix is singular.
+  // The coarsest level uses sweeps instead of elimination: without Dirichlet values its matrix is singular.
   HYPRE_BoomerAMGSetMinCoarseSize(s.solver, 20);
   HYPRE_BoomerAMGSetMaxCoarseSize(s.solver, 200);
   HYPRE_BoomerAMGSetCycleRelaxType(s.solver, l1_symmetric, coarsest);
@@ -137,7 +137,7 @@ void AmgByHypre::apply(const double* r, double* z) const {
   HYPRE_ParVectorSetConstantValues(state_->par_z, 0);
   HYPRE_BoomerAMGSolve(state_->solver, state_->a, state_->par_r, state_->par_z);
   HYPRE_IJVectorGetValues(state_->z, rows, nullptr, z);
-  HYPRE_ClearAllErrors();  // that one cycle does not solve is none
+  HYPRE_ClearAllErrors();  // not converging in one cycle is no error
 }
 
 std::vector<AmgLevel> AmgByHypre::levels() const {

@@ -1,4 +1,4 @@
-// A build without hypre.
+// Stub for a build without hypre.
 
 #include <stdexcept>
 

@@ -27,13 +27,13 @@ void sort_unique(std::vector<std::int32_t>& numbers) {
   numbers.erase(std::ranges::unique(numbers).begin(), numbers.end());
 }
 
-/// The place of a number in an ascending list, -1 where it is not in it.
+/// Index of a number in an ascending list; -1 if it is not in the list.
 std::int32_t place_in(std::span<const std::int32_t> ascending, std::int32_t number) {
   const auto found = std::ranges::lower_bound(ascending, number);
   return found != ascending.end() && *found == number ? static_cast<std::int32_t>(found - ascending.begin()) : -1;
 }
 
-/// Cells and, ascending, unknowns of the blocks.
+/// Cells and ascending unknowns of the blocks.
 class Blocks {
  public:
   Blocks(const BilinearForm& form, const std::vector<std::int32_t>& cells, const std::vector<char>& left_out)
@@ -58,7 +58,7 @@ class Blocks {
   const std::vector<std::vector<std::int32_t>>& unknowns() const { return unknowns_; }
 
  private:
-  static constexpr std::int32_t most_unknowns = 2048;  ///< of a block of several cells
+  static constexpr std::int32_t most_unknowns = 2048;  ///< in a block of several cells
 
   template <class Work>
   void for_unknowns(std::int32_t cell, const Work& work) const {
@@ -66,7 +66,7 @@ class Blocks {
       if (unknown >= 0 && (left_out_.empty() || left_out_[unknown] == 0)) work(i, unknown);
     });
   }
-  /// For each cell the set of those it hangs together with by common unknowns; -1 where it has none. Sets size_ of it.
+  /// For each cell the set of cells connected to it by common unknowns; -1 if it has no unknowns. Sets size_.
   std::vector<std::int32_t> joined_sets(const std::vector<std::int32_t>& cells) {
     std::vector<std::int32_t> all;
     for (const std::int32_t cell : cells)
@@ -95,7 +95,7 @@ class Blocks {
     const auto found = blocks.find(key);
     return found != blocks.end() ? found->second : blocks.emplace(key, new_block()).first->second;
   }
-  /// Adds a cell's unknowns, or those of its vertex v, edges and faces at that vertex, and of its inside.
+  /// Adds a cell's unknowns, or only those in its interior and of its vertex v with the adjacent edges and faces.
   void add(std::int32_t cell, std::size_t block, std::optional<int> v = std::nullopt) {
     constexpr double rounding = 1e-9;
     cells_[block].push_back(cell);
@@ -110,12 +110,12 @@ class Blocks {
       mesh::Lattice(form_.space->mesh().shape, form_.space->mesh().order).vertex_nodes();
   const mesh::LagrangeBasis linear_{form_.space->mesh().shape, 1, mesh::NodeFamily::equispaced};
   const std::vector<int> vertices_ = linear_.lattice().vertex_nodes();
-  const Eigen::MatrixXd hats_ = linear_.values(form_.space->basis().nodes());  ///< at the nodes, 0 opposite the vertex
-  std::vector<std::int32_t> size_;                                             ///< unknowns of a set
+  const Eigen::MatrixXd hats_ = linear_.values(form_.space->basis().nodes());  ///< at the nodes; 0 opposite the vertex
+  std::vector<std::int32_t> size_;                                             ///< number of unknowns of a set
   std::vector<std::vector<std::int32_t>> cells_, unknowns_;
 };
 
-/// The element matrices of all cells that have unknowns of some blocks.
+/// Element matrices of all cells that have unknowns of some blocks.
 class MatricesRound {
  public:
   MatricesRound(const BilinearForm& form, const std::vector<std::int32_t>& cells)
@@ -135,7 +135,7 @@ class MatricesRound {
     std::ranges::sort(cells_of_);
   }
 
-  /// A_b, from all cells that have two of its unknowns or one.
+  /// A_b, assembled from all cells with unknowns of the block.
   Eigen::MatrixXd block(const std::vector<std::int32_t>& unknowns) const {
     std::vector<std::int32_t> of_block;
     for (const std::int32_t unknown : unknowns)
@@ -164,14 +164,14 @@ class MatricesRound {
   std::vector<std::int32_t> cells_;
   std::size_t packed_ = 0;
   std::vector<double> values_;
-  std::vector<std::pair<std::int32_t, std::int32_t>> cells_of_;  ///< unknown and place in cells_
+  std::vector<std::pair<std::int32_t, std::int32_t>> cells_of_;  ///< unknown, and index into cells_
 };
 
 }  // namespace
 
 BlockInverses inverses_round(const BilinearForm& form, const std::vector<std::int32_t>& cells,
                              const std::vector<char>& left_out) {
-  constexpr std::size_t most_entries = std::size_t{1} << 25;  // of element matrices, in memory at once
+  constexpr std::size_t most_entries = std::size_t{1} << 25;  // of the element matrices in memory at a time
   const auto n = static_cast<std::size_t>(form.dofs_per_cell());
   const Blocks blocks(form, cells, left_out);
   BlockInverses inverses;

@@ -8,12 +8,11 @@
 
 namespace femcg::solver {
 
-/// The inverses of diagonal blocks of A that have the unknowns of some cells. Cells with common unknowns are in one
-/// block up to the size of a few dozen cells. Where more hang together blocks overlap: a tensor cell has one of its own;
-/// of simplices, many of which meet at an edge, a vertex has one with the unknowns of all entities that it is a vertex
-/// of (Pavarino 1993; Schoeberl, Melenk, Pechstein & Zaglmayr 2008).
-/// `left_out`, of all unknowns if not empty: is not 0 for those that no block has.
-operators::BlockInverses inverses_round(const operators::BilinearForm&form, const std::vector<std::int32_t>&cells,
-                                            const std::vector<char>&left_out = {});
+/// Inverses of diagonal blocks of A with the unknowns of some cells. Connected cells form one block, up to the size of
+/// a few dozen cells. Larger connected sets get overlapping blocks: one per tensor cell; for simplices, many of which
+/// meet at an edge, one per vertex, with the unknowns of all entities at that vertex (Pavarino 1993; Schoeberl, Melenk,
+/// Pechstein & Zaglmayr 2008). `left_out`, [unknowns] or empty: nonzero for unknowns that no block contains.
+operators::BlockInverses inverses_round(const operators::BilinearForm& form, const std::vector<std::int32_t>& cells,
+                                        const std::vector<char>& left_out = {});
 
 }  // namespace femcg::solver

@@ -52,7 +52,7 @@ constexpr std::array<OptionDescription, 4> choices{{
     {"levels.coarse", "csr or sell", "csr", "of the levels of degree 1 and of aggregates", is_stored},
 }};
 
-/// CG in precision T, the cycle in precision S.
+/// Multigrid for CG in precision T, with the cycle in precision S.
 template <std::floating_point T, std::floating_point S>
 class Multigrid final : public Preconditioner<T> {
  public:
@@ -136,10 +136,10 @@ class Multigrid final : public Preconditioner<T> {
 
   Hierarchy<S> hierarchy_;
   std::unique_ptr<Cycle<S, Vector>> cycle_;
-  mutable std::unique_ptr<Cycle<S, MultiVector>> columns_;  ///< of as many vectors as there were
+  mutable std::unique_ptr<Cycle<S, MultiVector>> columns_;  ///< for the last used number of vectors
   std::vector<LevelSummary> levels_;
   int cycles_at_start_ = 2;      ///< of full_multigrid on the finest level
-  Vector<std::int32_t> places_;  ///< places_between CG's operator and that of the finest level
+  Vector<std::int32_t> places_;  ///< places_between CG's operator and the finest level's
 };
 
 }  // namespace
@@ -152,15 +152,15 @@ std::string_view fine_operator(Device device, std::int64_t systems) {
 
 std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_t nonzeros, Device device,
                                 std::string_view of_cg, std::int64_t systems) {
-  constexpr double of_entry = 8;      // of a matrix in compressed rows: value and column
-  constexpr double complexity = 1.6;  // of aggregates
+  constexpr double of_entry = 8;      // bytes per entry of a matrix in CSR: value and column
+  constexpr double complexity = 1.6;  // operator complexity of aggregates
   if (form == nullptr) return static_cast<std::int64_t>(complexity * of_entry * static_cast<double>(nonzeros));
-  // Vectors of one right-hand side and of all, D^-1; of a transfer.
+  // Vectors of one right-hand side and of all, and D^-1, per unknown.
   const double stride =
       systems > 1 ? std::bit_ceil(static_cast<unsigned>(std::min<std::int64_t>(systems, MultiVector<float>::most))) : 0;
   const double of_unknown = (5 + 4 * stride) * sizeof(float) + (device == Device::cuda ? 6 : 5);
-  const double of_aggregates = 50;                                   // P and P' of three entries a row
-  const double of_coarse_node = 12 + (stride > 1 ? 4 * stride : 0);  // of a cell, in a transfer
+  const double of_aggregates = 50;                                   // P and P' with three entries per row
+  const double of_coarse_node = 12 + (stride > 1 ? 4 * stride : 0);  // per node of a coarse cell, in a transfer
   const mesh::CellShape shape = form->space->mesh().shape;
   const double unknowns = form->unknowns, cells = form->cells();
   const operators::StorageEstimate estimate =
@@ -178,17 +178,17 @@ std::int64_t bytes_of_multigrid(const operators::BilinearForm* form, std::int64_
   for (; degree > 1; degree = next_degree(shape, degree))
     bytes += of_operator() + part_of_unknowns() * of_unknown * unknowns +
              of_coarse_node * cells * mesh::Lattice(shape, next_degree(shape, degree)).size();
-  constexpr std::array row_lengths{7, 9, 15, 27};  // of triangles, quadrilaterals, tetrahedra, hexahedra
+  constexpr std::array row_lengths{7, 9, 15, 27};  // triangles, quadrilaterals, tetrahedra, hexahedra
   const double row_length = row_lengths[(mesh::dimension(shape) - 2) * 2 + (mesh::is_tensor(shape) ? 1 : 0)];
   const bool has_boxes = form->space->mesh().box && mesh::is_tensor(shape);
   const double all_boxes = 1 / (1 - std::pow(0.5, mesh::dimension(shape)));
   bytes += has_boxes
                ? all_boxes * (of_operator() + part_of_unknowns() * of_unknown * unknowns)
                : part_of_unknowns() * unknowns * (of_unknown + of_aggregates + complexity * of_entry * row_length);
-  bytes += of_entry * 300 * 300;  // the inverse
+  bytes += of_entry * 300 * 300;  // dense inverse
   if (device == Device::cuda && of_cg == "matrix-free" && (form->space->degree() > 1 || has_boxes))
     for (const operators::StoredArray& array : estimate.arrays)
-      if (array.name == "places of dofs") bytes -= static_cast<double>(array.bytes);  // CG's operator has them
+      if (array.name == "places of dofs") bytes -= static_cast<double>(array.bytes);  // shared with CG's operator
   return static_cast<std::int64_t>(bytes);
 }
 

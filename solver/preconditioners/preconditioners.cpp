@@ -62,7 +62,7 @@ class Jacobi final : public Preconditioner<T> {
   }
 
   InverseDiagonal inverse_diagonal_;
-  mutable Vector<double> unused_;  ///< r'z and r'r, which that pass makes as well
+  mutable Vector<double> unused_;  ///< r'z and r'r, which the kernel also computes
 };
 
 template <std::floating_point T>
@@ -102,7 +102,7 @@ std::span<const PreconditionerDescription> preconditioners() {
        .meaning = "a polynomial of the operator scaled by its diagonal, degree - 1 products an application",
        .source = "Saad 2003",
        .options = chebyshev_options(),
-       .vectors = chebyshev_vectors + 1,  // and z
+       .vectors = chebyshev_vectors + 1,  // plus z
        .inverts = true,
        .make_double = make_chebyshev,
        .make_single = make_chebyshev},
@@ -146,8 +146,8 @@ std::span<const PreconditionerDescription> preconditioners() {
 
 namespace {
 
-/// The unknowns of all loads together from which on making levels pays on a GPU, which makes hundreds of iterations
-/// in the time of making them: cells in the plane need more iterations, as higher degrees do, and a box in space fewer.
+/// Number of unknowns of all loads from which on multigrid pays on a GPU, where CG makes hundreds of iterations in the
+/// time of making the levels: 2D problems and higher degrees need more iterations, a 3D box fewer.
 std::int64_t least_for_multigrid_on_gpu(const operators::BilinearForm* form) {
   if (form == nullptr) return 30'000'000;
   const mesh::FunctionSpace& space = *form->space;
@@ -155,13 +155,13 @@ std::int64_t least_for_multigrid_on_gpu(const operators::BilinearForm* form) {
   if (space.mesh().dimension() == 2) return 2'000'000;
   return is_box ? 4'000'000 : space.degree() == 1 ? 1'400'000 : space.degree() == 2 ? 400'000 : 300'000;
 }
-/// The unknowns of a load from which on making levels pays, the same on all processes. On the host block CG solves
+/// Number of unknowns of one load from which on multigrid pays, the same on all processes. On the host block CG solves
 /// several loads in little more time than one.
 std::int64_t least_for_multigrid(const operators::BilinearForm* form, std::int64_t loads, Device device) {
   if (device == Device::host) return 20'000;
   return least_for_multigrid_on_gpu(form) / loads;
 }
-/// Likewise of eigenvectors, with which a box is solved at once; a GPU loads cuBLAS first.
+/// The same for the direct solution on a box by eigenvectors; a GPU loads cuBLAS first.
 std::int64_t least_for_tensor(Device device) { return device == Device::host ? 4'000 : 2'000'000; }
 
 }  // namespace

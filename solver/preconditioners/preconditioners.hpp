@@ -13,43 +13,43 @@
 
 namespace femcg::solver {
 
-/// Input that a preconditioner may be made from besides the operator, as far as it is there.
+/// Optional input of a preconditioner in addition to the operator.
 template <std::floating_point T>
 struct PreconditionerInput {
   const operators::Vector<T>* diagonal = nullptr;        ///< of the operator
-  const operators::BilinearForm* form = nullptr;         ///< whose matrix the operator is, or this process's part of it
-  PartOfForm of = {};                                    ///< which part that is
-  const operators::CsrMatrix<double>* matrix = nullptr;  ///< the operator's, from a file or where it is at hand
-  std::int64_t systems = 1;                              ///< right-hand sides that it is applied to at once
+  const operators::BilinearForm* form = nullptr;         ///< whose matrix, or subdomain's matrix, the operator applies
+  PartOfForm of = {};                                    ///< the subdomain, if any
+  const operators::CsrMatrix<double>* matrix = nullptr;  ///< the operator's, from a file or already assembled
+  std::int64_t systems = 1;                              ///< number of right-hand sides at once
 };
 
 /// A preconditioner that `solver.preconditioner` may name.
 struct PreconditionerDescription {
   std::string_view name, meaning, source = {};
   std::span<const operators::OptionDescription> options = {};
-  bool diagonal = false;  ///< or the identity: its applications are fused with CG's passes
-  int vectors = 0;        ///< that it needs beside CG's own, of the length of x
-  bool inverts = false;   ///< whether it has an operators::InverseDiagonal as well
+  bool diagonal = false;  ///< diagonal or the identity: fused with CG's vector kernels
+  int vectors = 0;        ///< number of vectors of the length of x, in addition to CG's
+  bool inverts = false;   ///< true if it also has an operators::InverseDiagonal
   template <class T>
   using Make = std::unique_ptr<Preconditioner<T>>(const operators::Operator<T>&, const operators::Options&,
                                                   const PreconditionerInput<T>&);
   Make<double>* make_double;
   Make<float>* make_single;
-  double iterations = 0;     ///< of CG that are expected to a solution; 0: they grow with the problem
-  bool by_hypre = false;     ///< works in builds with hypre and on the host
-  bool one_process = false;  ///< works in one process only
-  /// About how many bytes its levels take on a device beside CG's operator, of a form, or of a matrix of so many
-  /// entries where the form is null, for so many right-hand sides at once; null where it has none.
+  double iterations = 0;     ///< expected iterations of CG to a solution; 0: they grow with the problem
+  bool by_hypre = false;     ///< needs a build with hypre, and the host
+  bool one_process = false;  ///< only on one process
+  /// Approximate bytes of its levels on a device, in addition to CG's operator, for a form, or for a matrix with
+  /// `nonzeros` entries if `form` is null, and `systems` right-hand sides at once; null if it has no levels.
   std::int64_t (*bytes_of_levels)(const operators::BilinearForm* form, std::int64_t nonzeros, operators::Device device,
                                   std::string_view of_cg, std::int64_t systems) = nullptr;
-  bool reads_matrix = false;  ///< of degree 1, the operator's own if there is one
-  /// Several right-hand sides at once take less time than one after the other, with an operator that gains too.
+  bool reads_matrix = false;  ///< reads the matrix of degree 1, the operator's own if there is one
+  /// Several right-hand sides at once are faster than one after the other, with an operator that gains too.
   bool gains_on_host = false;
 };
 
 std::span<const PreconditionerDescription> preconditioners();
 
-/// Stands for the preconditioner that a run is expected to end soonest with; jacobi where there is no choice.
+/// Name that stands for the preconditioner expected to be fastest; jacobi where there is no choice.
 constexpr std::string_view automatic_preconditioner = "auto";
 
 struct PreconditionerDecision {
@@ -57,25 +57,25 @@ struct PreconditionerDecision {
   std::string why;  ///< one sentence
 };
 
-/// Multigrid, tensor for a separable problem on a box, or Jacobi for a problem that is solved before a hierarchy of
-/// levels is made. Unknowns are those of all processes, of each load; `form`: null for a matrix. `why_diagonal`: why
-/// there is no other choice than a diagonal one; empty where there is.
+/// Chooses multigrid, tensor for a separable problem on a box, or Jacobi for a problem that is solved before a
+/// hierarchy could be made. `unknowns`: over all processes, per load; `form`: null for a matrix. `why_diagonal`: why
+/// only a diagonal preconditioner is possible; empty if others are.
 PreconditionerDecision decide_preconditioner(std::int64_t unknowns, std::int64_t loads,
                                              const operators::BilinearForm* form, operators::Device device,
                                              int processes, std::string_view why_diagonal);
 
-/// The row of that name; null where there is none.
+/// Row of this name; null if there is none.
 const PreconditionerDescription* find_preconditioner(std::string_view name);
 
-/// One sentence on why this build has no such preconditioner on that device for so many processes; empty where it has.
+/// One sentence on why this build lacks the preconditioner on this device for that many processes; empty if it has it.
 std::string why_not(const PreconditionerDescription& row, operators::Device device, int processes = 1);
 
-/// Throws std::invalid_argument with one sentence where an option is unknown or its value is not accepted.
+/// Throws std::invalid_argument with one sentence if an option is unknown or its value is not accepted.
 void check_options(const PreconditionerDescription& row, const operators::Options& given);
 
-/// The preconditioner of that name for `a`, which must outlive it, as what `input` points to.
-/// Throws std::invalid_argument where the name or an option is wrong, or why_not says so, InputError where `a` turns
-/// out not to be positive definite.
+/// Makes the named preconditioner for `a`. `a` and everything that `input` refers to must outlive it. Throws
+/// std::invalid_argument if the name or an option is wrong or why_not gives a reason, InputError if `a` is not positive
+/// definite.
 template <std::floating_point T>
 std::unique_ptr<Preconditioner<T>> make_preconditioner(std::string_view name, const operators::Operator<T>& a,
                                                        const operators::Options& given = {},

@@ -24,7 +24,7 @@ using operators::Vector;
 
 namespace {
 
-/// The points of a box's lattice: those of the lines, constrained ones too.
+/// Lattice points of a box, constrained ones included: the tensor product of the lines' points.
 class BoxLattice {
  public:
   explicit BoxLattice(const BilinearForm& form)
@@ -36,7 +36,7 @@ class BoxLattice {
   int dimension() const { return dimension_; }
   const mesh::GridIndex& cells() const { return cells_; }
   int points(int axis) const { return axis < dimension_ ? form_.space->degree() * cells_[axis] + 1 : 1; }
-  /// The unknown at a point, below 0 where it is constrained.
+  /// Unknown at a point; negative if constrained.
   std::int32_t unknown(const std::array<int, 3>& at) const {
     const int p = form_.space->degree();
     std::array<int, 3> cell{}, in{};
@@ -75,7 +75,7 @@ class BoxLattice {
   mesh::GridIndex cells_;
 };
 
-/// Sets the widths of the lines' cells. True if all vertices are on the lines.
+/// Sets the widths of the lines' cells. True if all vertices lie on the lines.
 bool set_widths(const mesh::Mesh& mesh, std::array<BoxLine, 3>& lines) {
   constexpr double rounding = 1e-12;
   const mesh::BoxNodes& box = *mesh.box;
@@ -117,7 +117,7 @@ bool set_widths(const mesh::Mesh& mesh, std::array<BoxLine, 3>& lines) {
     for (int axis = 0; axis < d; ++axis) most = std::max(most, std::abs(point[axis] - places[axis][at[axis]]));
   });
   if (most <= rounding * size) return true;
-  // Means of many distorted cells are nearly equal, and equal ones have waves.
+  // Means over many distorted cells are nearly equal; exactly equal widths give waves as eigenvectors.
   constexpr double nearly = 1.2;
   for (int axis = 0; axis < d; ++axis) {
     std::vector<double>& widths = lines[axis].widths;
@@ -128,7 +128,7 @@ bool set_widths(const mesh::Mesh& mesh, std::array<BoxLine, 3>& lines) {
   return false;
 }
 
-/// The diffusion where it is one number in all cells, else 0.
+/// The diffusion if it is the same constant in all cells, else 0.
 double one_diffusion(const BilinearForm& form) {
   if (!form.constant_diffusion || form.cells() == 0) return 0;
   const std::optional<double> first = form.constant_diffusion(0);
@@ -140,7 +140,7 @@ double one_diffusion(const BilinearForm& form) {
   return differs ? 0 : *first;
 }
 
-/// Sets the mean transfer of each side. True if each is one number on the whole side, and no facet is within the box.
+/// Sets the mean transfer of each side. True if each side has a constant transfer, and no facet lies inside the box.
 bool set_transfer(const BilinearForm& form, const mesh::GridIndex& cells, std::array<BoxLine, 3>& lines) {
   const mesh::GridIndexing places(cells[0], cells[1]);
   std::array<double, 6> sum{}, least{}, most{};
@@ -170,8 +170,8 @@ bool set_transfer(const BilinearForm& form, const mesh::GridIndex& cells, std::a
   return is_one;
 }
 
-/// Brings transfer coefficients within what eigenvectors in double precision can tell beside the diffusion; whether all
-/// were.
+/// Limits transfer coefficients to what eigenvectors in double precision can resolve relative to the diffusion; true if
+/// all were within the limits.
 bool limit_transfer(BoxLine& line) {
   constexpr double most_apart = 1e4;
   double length = 0;
@@ -188,7 +188,7 @@ bool limit_transfer(BoxLine& line) {
   return are_within;
 }
 
-/// A bound that keeps sum_axes K from being 0 for constants: half of its least value beside that.
+/// Lower bound that keeps sum_axes K from being 0 for constants: half of its second least value.
 double least_of(const std::array<TensorAxis, 3>& axes) {
   constexpr double rounding = 1e-12;
   double second = std::numeric_limits<double>::infinity();
@@ -299,7 +299,7 @@ class Tensor final : public Preconditioner<T> {
 
   bool is_inverse() const override { return why_not_equal_.empty(); }
   bool takes_few_iterations() const override { return true; }
-  /// Each axis reads and writes all points twice; so do the gather, the division and the scatter once.
+  /// Each axis reads and writes all points twice; gather, division and scatter once.
   PreconditionerCost cost() const override { return {0, 4 * dimension_ + 6, 0}; }
   std::map<std::string, std::string> chosen() const override {
     if (why_not_equal_.empty()) return {{"separable", "yes"}};

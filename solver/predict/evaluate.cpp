@@ -57,7 +57,7 @@ std::shared_ptr<const CsrMatrix<T>> shared(CsrMatrix<double> matrix) {
   return operators::in_precision<T>(std::make_shared<const CsrMatrix<double>>(std::move(matrix)));
 }
 
-/// Boxes of every shape of cell at every degree, some within caches and some beyond, of `most_bytes` at most.
+/// Boxes of every cell shape and degree, some within and some beyond the caches, of at most `most_bytes`.
 std::vector<BenchmarkBox> boxes(double most_bytes) {
   constexpr std::array parts{0.6, 0.2, 0.04, 0.9, 0.35};
   std::vector<BenchmarkBox> made;
@@ -172,7 +172,7 @@ class Evaluation {
     add(name, how, shared<T>(matrix_of_ones(form)), &form);
   }
 
-  /// Predicts, before the matrix is looked at where there is a form, and measures.
+  /// Predicts, from the form before the matrix is examined if there is one, and measures.
   void add(const std::string& name, const std::string& how, const std::shared_ptr<const CsrMatrix<T>>& matrix,
            const BilinearForm* form) {
     constexpr int repetitions = 5;

@@ -52,7 +52,7 @@ std::vector<OperatorChoice> operators_of(const PredictChoice& choice, Device dev
 /// |predicted - measured| / measured.
 double difference_rate(double predicted, double measured) { return std::abs(predicted - measured) / measured; }
 
-/// Predicted and measured times side by side.
+/// Table of predicted and measured times.
 std::string side_by_side(const std::vector<Prediction>& predictions, const std::vector<BenchmarkResult>& measured) {
   std::string text = fmt::format("  {:<16} {:>9} {:>9} {:>6}   {:>9} {:>9} {:>6}\n", "operator", "product", "measured",
                                  "off by", "iteration", "measured", "off by");
@@ -70,7 +70,7 @@ std::string side_by_side(const std::vector<Prediction>& predictions, const std::
     text += fmt::format("  {:<16} {:>9} {:>9} {:>5.1f}%", expected.op.name, duration(expected.product),
                         duration(product), 100 * rates.back());
     if (!row.iteration.empty()) {
-      // Of a result with several right-hand sides the seconds are those of one of them.
+      // With several right-hand sides, a result has the seconds per right-hand side.
       const double iteration = row.iteration.median() * row.right_hand_sides;
       text += fmt::format("   {:>9} {:>9} {:>5.1f}%", duration(expected.iteration), duration(iteration),
                           100 * difference_rate(expected.iteration, iteration));
@@ -86,7 +86,7 @@ std::string side_by_side(const std::vector<Prediction>& predictions, const std::
                             100 * rates.back());
 }
 
-/// The measured times of the operators, place by place.
+/// Measured times of the operators, in the order of `predictions`.
 std::vector<BenchmarkResult> measure_all(const System& system, const std::vector<Prediction>& predictions,
                                          const PredictionInput& of, Precision precision, Progress& progress,
                                          const StopRequested& stop) {
@@ -111,8 +111,8 @@ std::vector<BenchmarkResult> measure_all(const System& system, const std::vector
   return rows;
 }
 
-/// What the trained model expects of its operators, beside the bandwidth model and, where there are any, measured
-/// times. `trained` and `expected` are of the same operators, place by place, and so is `measured`.
+/// Table of the trained model's predictions, with the bandwidth model's and, if any, measured times. `trained`,
+/// `expected` and `measured` list the same operators in the same order.
 std::string trained_beside(const std::vector<Prediction>& trained, const std::vector<Prediction>& expected,
                            const std::vector<BenchmarkResult>& measured) {
   std::string text = fmt::format("  {:<16} {:>9} {:>9}", "product", "trained", "bandwidth");
@@ -143,7 +143,7 @@ std::string trained_beside(const std::vector<Prediction>& trained, const std::ve
   return text;
 }
 
-/// The operators that a trained model knows, of those that were asked for.
+/// Operators of a trained model, restricted to the requested ones.
 std::vector<OperatorChoice> known_to(const TrainedModel& model, const PredictChoice& choice) {
   std::vector<OperatorChoice> known;
   for (const TrainedTimes& each : model.operators())
@@ -154,7 +154,7 @@ std::vector<OperatorChoice> known_to(const TrainedModel& model, const PredictCho
   return known;
 }
 
-/// Predicts, measures where asked for, and prints.
+/// Predicts, measures if asked for, and prints.
 template <std::floating_point T>
 ExitStatus show(const std::string& heading, const PredictionInput& of, const operators::CsrMatrix<T>* matrix,
                 const System& system, Precision precision, const PredictChoice& choice, Progress& progress,
@@ -212,8 +212,8 @@ ExitStatus show(const std::string& heading, const PredictionInput& of, const ope
   return stop() ? ExitStatus::not_converged : ExitStatus::done;
 }
 
-/// Of a case as femcg run solves it; but of as many right-hand sides as were asked for, or can be measured, which a
-/// comparison solves by batched CG.
+/// Input for a case as femcg run solves it, but with the requested number of right-hand sides, or one that can be
+/// measured, which a comparison solves by batched CG.
 PredictionInput prediction_input_of(const Case& resolved, const Problem& problem, Device device,
                                     const PredictChoice& choice) {
   PredictionInput of =
@@ -268,7 +268,7 @@ ExitStatus predict_matrix(const std::filesystem::path& file, Precision precision
   const auto matrix = std::make_shared<const operators::CsrMatrix<double>>(read_matrix(file));
   of.preconditioner = find_preconditioner("none");
   of.iterations = expected_iterations(matrix->rows, SolverChoice().max_iterations);
-  System system;  // products alone: nothing says that the matrix is positive definite
+  System system;  // products only: the matrix need not be positive definite
   system.matrix = matrix;
   const std::string heading =
       fmt::format("{}: {} x {}, {} nonzeros; {} precision, {}", file.filename().string(), grouped(matrix->rows),

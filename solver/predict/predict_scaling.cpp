@@ -25,8 +25,8 @@ using operators::Device;
 
 namespace {
 
-/// The prediction for one process, of the operator that the case names or auto takes: with launches, and as if its
-/// memory were large enough, since several processes may be needed for want of it.
+/// Prediction for one process, with the operator of the case or of auto: with kernel launches, and as if its memory
+/// were large enough, since lack of memory may be the reason for several processes.
 template <std::floating_point T>
 Prediction of_one_process(const Case& resolved, const Problem& problem, Device device) {
   const SolverChoice& solver = resolved.solver;

@@ -9,8 +9,9 @@
 
 namespace femcg::solver {
 
-/// `femcg predict CASE.yaml --processes 2,8`, on two processes or more, between which messages are measured: what an
-/// iteration of CG is expected to take on that many. The operator is the case's, or what auto takes. Prints a table.
+/// `femcg predict CASE.yaml --processes 2,8`, on two processes or more, between which messages are measured: predicts
+/// the time of a CG iteration on these numbers of processes. The operator is the case's, or auto's choice. Prints a
+/// table.
 ExitStatus predict_scaling(const Case& resolved, const std::vector<int>& processes, const Console& console,
                            const operators::Communicator& communicator);
 

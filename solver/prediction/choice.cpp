@@ -14,11 +14,11 @@ namespace femcg::solver {
 
 namespace {
 
-constexpr double near_the_best = 1.15;  // of the model's own error
-constexpr double tie = 1.05;            // of noise
-constexpr double products_tried = 4;    // of each, with the one that is not counted (timing_trial.hpp)
+constexpr double near_the_best = 1.15;  // about the model's own error
+constexpr double tie = 1.05;            // about the noise
+constexpr double products_tried = 4;    // per operator, including the one that is not counted (timing_trial.hpp)
 
-/// Cost of making the runner-up beside the first, and its gain if it takes 15% less than expected; seconds.
+/// Cost of making the runner-up in addition to the first, and its gain if it is 15% faster than predicted; in seconds.
 struct Stake {
   double cost, gain;
 };
@@ -31,14 +31,14 @@ Stake stake_of(const Prediction& first, const Prediction& runner_up) {
 
 std::string percent_more(double more, double less) { return fmt::format("{:.0f}% more", 100 * (more / less - 1)); }
 
-/// In brackets the first operator that lacks memory.
+/// Note in brackets on the first operator that lacks memory.
 std::string lacking(const std::vector<Prediction>& predictions) {
   const auto found = std::ranges::find_if(
       predictions, [](const Prediction& each) { return each.not_possible.starts_with(lacks_memory); });
   return found == predictions.end() ? "" : fmt::format(" ({}: {})", found->op.name, found->not_possible);
 }
 
-/// Seconds of the vector passes of an iteration, which are the same with either.
+/// Seconds of the vector kernels of an iteration, which are the same for both operators.
 double passes_of_both(const Measured& first, const Measured& runner_up) {
   return std::max(0.0, std::min(first.iteration - first.product, runner_up.iteration - runner_up.product));
 }
@@ -89,7 +89,7 @@ OperatorDecision decide(const std::vector<Prediction>& predictions) {
 
 std::optional<OperatorDecision> decide_by_rule(const RuleInput& of) {
   using operators::Device;
-  constexpr std::int32_t few = 100'000;  // unknowns whose matrix a persistent kernel keeps in the caches
+  constexpr std::int32_t few = 100'000;  // unknowns of a matrix that a persistent kernel holds in the caches
   const mesh::FunctionSpace& space = *of.form->space;
   const bool is_tensor = mesh::is_tensor(space.mesh().shape), in_plane = space.mesh().dimension() == 2,
              is_small = of.form->unknowns <= few, on_gpu = of.device == Device::cuda,
@@ -108,7 +108,7 @@ std::optional<OperatorDecision> decide_by_rule(const RuleInput& of) {
   }
   if (!on_gpu) return std::nullopt;
   const bool is_usual = !several && of.loop == CgLoop::automatic;
-  const int most_degree = in_plane ? 3 : is_tensor ? 0 : 2;  // of matrices of few unknowns
+  const int most_degree = in_plane ? 3 : is_tensor ? 0 : 2;  // up to which matrices of few unknowns are chosen
   if (is_usual && is_small && space.degree() <= most_degree && assembles())
     return take(operator_of_options, "a persistent kernel iterates on a matrix of this size");
   if (!is_tensor && space.degree() == 1) {
@@ -150,7 +150,7 @@ std::optional<Regret> regret_of_auto(const std::vector<Prediction>& predictions,
   Regret regret;
   regret.chosen = decision.first;
   regret.why = decision.why;
-  if (decision.runner_up && !predictions[decision.first].persistent) {  // such a loop is not begun with trials
+  if (decision.runner_up && !predictions[decision.first].persistent) {  // a persistent kernel allows no timing trials
     const Measured &first = measured[decision.first], &runner_up = measured[*decision.runner_up];
     const double passes = passes_of_both(first, runner_up);
     const ProductSelection selection =

@@ -17,7 +17,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// The longest extent of the mesh over the mean size of its cells, each measured along the axes.
+/// Longest extent of the mesh over the mean size of its cells, each measured along the axes.
 double cells_across(const mesh::Mesh& mesh) {
   const double extent = mesh::extent_of(mesh).largest();
   if (mesh.is_uniform_box()) return extent / mesh::extent_of(mesh, 0).largest();
@@ -27,10 +27,10 @@ double cells_across(const mesh::Mesh& mesh) {
   return extent * mesh.cell_count() / sizes;
 }
 
-/// How many cells a mesh may have for CG to be run on it with degree 1. Of several loads only the first is solved.
+/// Largest number of cells for which CG is run with degree 1. Of several loads only the first is solved.
 std::int64_t most_cells(std::size_t loads) { return loads > 1 ? 100'000 * static_cast<std::int64_t>(loads) : 40'000; }
 
-/// The iterations of CG on the first load with degree 1; nothing where that is not what they are expected from.
+/// Iterations of CG on the first load with degree 1; empty if the estimate is not based on them.
 std::optional<std::int64_t> iterations_of_degree_1(const Problem& problem, const SolverChoice& solver) {
   const mesh::FunctionSpace& fine = *problem.form().space;
   if (!problem.shared().is_alone()) return std::nullopt;

@@ -25,7 +25,7 @@ using operators::Vector;
 
 namespace {
 
-/// The least seconds of work that all processes begin together.
+/// Least seconds of work that all processes start at the same time.
 double least_seconds(const Communicator& communicator, const std::function<void()>& work) {
   constexpr int repetitions = 5;
   double least = std::numeric_limits<double>::infinity();
@@ -42,7 +42,7 @@ class HostMessages {
  public:
   explicit HostMessages(const Communicator& communicator) : communicator_(communicator) {}
 
-  /// Seconds in which the first two processes give each other so many numbers, as neighbours do.
+  /// Seconds in which the first two processes exchange `count` values, as neighbours do.
   double exchange(std::int64_t count) const {
     std::vector<operators::Message> messages;
     if (communicator_.rank() < 2) messages.push_back({1 - communicator_.rank(), 0, count});
@@ -90,7 +90,7 @@ class GpuMessages {
       exchange->receive(rows, {});
     });
   }
-  /// Beyond what the pass takes that makes it.
+  /// Seconds of a global sum in addition to the kernel that computes it.
   double sum() const {
     const auto alone = operators::make_cuda_vector_kernels<double>(1),
                of_all = operators::make_cuda_vector_kernels<double>(1, &sums_->memories());
@@ -102,7 +102,7 @@ class GpuMessages {
   }
 
  private:
-  /// So many unknowns that the first two processes have, and none that others have.
+  /// Map with `count` unknowns shared by the first two processes, and none on the others.
   operators::IndexMap shared_by_two(std::int64_t count) const {
     operators::IndexMap map;
     const int rank = communicator_.rank();

@@ -5,16 +5,16 @@
 
 namespace femcg::solver {
 
-/// How fast messages between two processes are, as it was measured.
+/// Measured speed of messages between two processes.
 struct MessageRates {
-  operators::Device device = operators::Device::host;  ///< GPUs write into each other's memory
-  double latency = 0;                                  ///< seconds from one to the other
-  double bytes_per_second = 0;                         ///< of long messages, one way
+  operators::Device device = operators::Device::host;  ///< on cuda, GPUs write into each other's memory
+  double latency = 0;                                  ///< seconds one way
+  double bytes_per_second = 0;                         ///< for long messages, one way
   double sum = 0;                                      ///< seconds of a sum over two processes
 };
 
-/// Measured between the first two processes; together, of two or more. On GPUs, one for each process, by the kernels
-/// that send, receive and add up in CG, recorded as they are there. Throws MachineError where GPUs cannot write into
+/// Measures messages between the first two processes. Collective, on two or more processes. On GPUs, one per process,
+/// with CG's kernels that send, receive and add up, captured as in CG. Throws MachineError if GPUs cannot write into
 /// each other's memory.
 MessageRates measure_messages(operators::Device device, const operators::Communicator& communicator);
 

@@ -34,18 +34,18 @@ using operators::OperatorDescription;
 
 namespace {
 
-// Seconds of one thread until what operators are made from is there, as they came out on processors with 2 threads and
-// with 16 beside a GPU; all of it is shared by the threads.
-constexpr double a_cell = 0.8e-6;            // an element matrix, whatever its size
-constexpr double a_multiply_add = 1 / 11e9;  // of its entries
-constexpr double a_contribution = 8e-9;      // of an entry of an element matrix to the matrix
-constexpr double a_listed_dof = 45e-9;       // of each cell, while the matrix's rows are counted
-constexpr double a_byte_stored = 2e-9;       // of a format, pages that are touched first included
-constexpr double a_byte_to_gpu = 1 / 6.5e9;  // of the matrix, and of what is made from it there; of the whole machine
-constexpr double a_contribution_on_gpu = 1e-9;  // the same where a GPU assembles; the matrix comes to the host
+// Seconds of one thread for making an operator's ingredients, measured on processors with 2 threads and with 16 next to
+// a GPU; the threads divide all of this work.
+constexpr double a_cell = 0.8e-6;               // per element matrix, of any size
+constexpr double a_multiply_add = 1 / 11e9;     // per multiply-add for its entries
+constexpr double a_contribution = 8e-9;         // per entry of an element matrix added to the matrix
+constexpr double a_listed_dof = 45e-9;          // per cell and dof, while the matrix's rows are counted
+constexpr double a_byte_stored = 2e-9;          // per byte of a format, first page faults included
+constexpr double a_byte_to_gpu = 1 / 6.5e9;     // per byte of the matrix and derived data; for all threads
+constexpr double a_contribution_on_gpu = 1e-9;  // the same if a GPU assembles; includes the copy to the host
 constexpr double start_on_gpu = 0.01;
-constexpr double a_patched_cell = 0.3e-6;  // in patches and blocks of cells, on the host and for a GPU
-constexpr double a_patched_dof = 50e-9;    // of each cell, there
+constexpr double a_patched_cell = 0.3e-6;  // per cell in patches and blocks of cells, on the host and for a GPU
+constexpr double a_patched_dof = 50e-9;    // per cell and dof there
 
 double cell_dofs(const BilinearForm& form) { return static_cast<double>(form.cells()) * form.dofs_per_cell(); }
 
@@ -72,18 +72,17 @@ double seconds_of_conversion(const OperatorDescription& row, const PredictionInp
   const double patches = row.needs == Needs::matrix
                              ? 0
                              : (of.form->cells() * a_patched_cell + cell_dofs(*of.form) * a_patched_dof) / threads;
-  // Data of cells are computed on the GPU.
+  // The GPU computes cell data itself.
   if (of.device == Device::cuda)
     return row.needs == Needs::matrix ? (stored + static_cast<double>(estimate.making)) * a_byte_to_gpu : patches;
   if (estimate.keeps_matrix) return 0;
   return stored * a_byte_stored / threads + patches;
 }
 
-/// True if the vector kernels are a library's, one after the other.
+/// True if the vector kernels are a library's, one launch after the other.
 bool is_library(const OperatorDescription& row) { return row.name.starts_with("cusparse") || row.name == "eigen"; }
 
-/// Seconds that the vector kernels of an iteration take however short the vectors are. Block CG's small matrices go
-/// through the host.
+/// Size-independent seconds of the vector kernels of an iteration. Block CG's small matrices are processed on the host.
 double start_of_passes(const PredictionInput& of, CgMethod together, const Rates& rates) {
   constexpr double on_gpu_launches = 8e-6, block_on_gpu = 65e-6;
   if (of.device == Device::host) return 3 * together_on_host(rates.threads);
@@ -97,8 +96,8 @@ bool merges(const PredictionInput& of, const MemoryUser& user, std::int64_t unkn
          (of.loop == CgLoop::fused || (of.loop == CgLoop::automatic && operators::fusing_pays(unknowns, word_bytes)));
 }
 
-/// Seconds of one iteration beside its product and start, of all systems that are solved at once. Words per unknown as
-/// in operators::VectorKernels: three passes, and M^-1. Block CG has more.
+/// Size-dependent seconds of one iteration without its product, for all systems solved at once. Words per unknown as in
+/// operators::VectorKernels: three kernels, and M^-1. Block CG has more.
 double seconds_of_passes(const PredictionInput& of, const MemoryUser& user, CgMethod together, std::int64_t unknowns,
                          int word_bytes, const Rates& rates) {
   const double at_once = takes_several(together) ? static_cast<double>(of.systems) : 1;
@@ -109,12 +108,12 @@ double seconds_of_passes(const PredictionInput& of, const MemoryUser& user, CgMe
                        : of.device == Device::host              ? 10
                                                                 : 9.5;
   const double bytes = at_once * words * word_bytes * static_cast<double>(unknowns);
-  // Caches keep what goes by of the vectors, about five.
+  // Caches hold about five of the vectors.
   return bytes / rates.reading(5 * bytes / words);
 }
 
-/// Seconds of one iteration in a persistent kernel; the constants are of H100s. Entries of a matrix by rows are in
-/// shared memory as far as they fit, and come from the L2 cache. Patches of cells tell each other their parts.
+/// Seconds of one iteration in a persistent kernel, with constants from H100s. Entries of a matrix in rows are in
+/// shared memory as far as they fit, and otherwise come from the L2 cache. Patches of cells exchange contributions.
 double seconds_of_persistent_iteration(const MemoryUser& user, const operators::Footprint& cost, double product,
                                        int word_bytes) {
   constexpr double of_rows = 3.6e-6, near_entries = 27e6, near_rate = 1 / 4.3e12, far_rate = 1 / 2.1e12;  // bytes
@@ -124,9 +123,9 @@ double seconds_of_persistent_iteration(const MemoryUser& user, const operators::
   return of_rows + std::min(bytes, near_entries) * near_rate + std::max(0.0, bytes - near_entries) * far_rate;
 }
 
-/// True if the windows of a persistent kernel's blocks fit into shared memory, on H100s and H200s: they do not where
-/// neighbouring rows are far from each other, as in files whose rows come in any order. Formats that sort their rows
-/// lay out the kernel's in the order of the mesh too.
+/// True if the windows of x of a persistent kernel's blocks fit into shared memory, on H100s and H200s: they do not if
+/// neighbouring rows are far apart, as in files with arbitrary row order. For formats that sort their rows, the
+/// kernel's rows follow the mesh too.
 template <std::floating_point T>
 bool persistent_windows_fit(const PredictionInput& of, const CsrMatrix<T>& offsets, const CsrMatrix<T>* matrix) {
   constexpr std::int64_t multiprocessors = 132, room_bytes = 223 << 10;
@@ -150,17 +149,17 @@ bool persistent_windows_fit(const PredictionInput& of, const CsrMatrix<T>& offse
   return operators::persistent_window_fits(windows.widest(), sizeof(T), room_bytes);
 }
 
-/// Iterations of all systems that are solved in turn, or together. Block CG puts the least eigenvalue but s - 1 in the
-/// place of the least (O'Leary 1980), and the s-th is some s^(2/d) times the least (Weyl): CG takes the root of that.
-/// Few systems see less of the spectrum, sources far apart more; the exponent is that of 3D, the cautious one.
+/// Iterations of all systems, solved one after the other or at once. In block CG the s-th eigenvalue replaces the least
+/// one (O'Leary 1980), which is about s^(2/d) times as large (Weyl); CG depends on its square root. With few systems
+/// the effect is smaller, with distant sources larger; the exponent is that of 3D, the cautious one.
 double iterations_of_all(const PredictionInput& of, CgMethod together) {
   const auto systems = static_cast<double>(of.systems);
   if (together == CgMethod::block) return of.iterations / std::cbrt(systems);
   return takes_several(together) ? of.iterations : of.iterations * systems;
 }
 
-/// Seconds of multigrid's cycle, for all systems where it takes them at once: products of the finest level and its
-/// smoother's passes over 7 words, and the same on levels of lower degree, which have fewer unknowns.
+/// Seconds of multigrid's cycles, for all systems if it takes them at once: products and smoother kernels (7 words) of
+/// the finest level, and the same on levels of lower degree, which have fewer unknowns.
 double seconds_of_cycle(const PredictionInput& of, CgMethod together, double level_product, const Rates& rates) {
   constexpr int products = 6;
   const double at_once = takes_several(together) ? static_cast<double>(of.systems) : 1;
@@ -171,8 +170,8 @@ double seconds_of_cycle(const PredictionInput& of, CgMethod together, double lev
   return levels * products * (level_product + bytes / rates.reading(bytes));
 }
 
-/// Adds the cycles of multigrid to the predictions. Its levels are matrices in single precision, with columns of 4
-/// bytes, or matrix-free.
+/// Adds the cycles of multigrid to the predictions. Its levels are matrices in single precision, with 4-byte columns,
+/// or matrix-free.
 void add_cycles(const PredictionInput& of, int word_bytes, const Rates& rates, std::vector<Prediction>& all) {
   const auto matrix_free = std::ranges::find_if(
       all, [](const Prediction& each) { return each.op.name == "matrix-free" && each.possible(); });
@@ -217,17 +216,17 @@ std::string with_options(const OperatorChoice& op) {
 
 bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<Prediction>& without,
                   const Rates& rates) {
-  // A preconditioner takes as long with either, unless a matrix lets it take several systems at once.
+  // A preconditioner takes as long with either operator, unless a matrix lets it take several systems at once.
   const bool gains = of.device == Device::host && of.systems > 1 && of.preconditioner->gains_on_host;
   double best = std::numeric_limits<double>::infinity();
   for (const Prediction& each : without)
     if (each.possible()) best = std::min(best, each.seconds() - (gains ? 0 : each.loops * each.preconditioner));
-  // Columns take no less than two bytes; no reader is faster than the copies.
+  // A column takes at least two bytes; no reader is faster than the copies.
   const double least_bytes = operators::expected_entries(*of.form, of.form->space->degree()) * (word_bytes + 2);
   const double reading = std::max(rates.copy_bandwidth, rates.reading(least_bytes));
   const double least = seconds_of_assembly(Needs::matrix, *of.form, of.device, rates.threads) +
                        static_cast<double>(of.systems) * of.iterations * least_bytes / reading;
-  constexpr double doubt = 1.2;  // of the seconds of assembling; counting the rows takes part of them for nothing
+  constexpr double doubt = 1.2;  // margin for the assembly time, part of which was already spent on counting the rows
   return least < doubt * best;
 }
 
@@ -239,7 +238,7 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
   const std::int64_t longest = offsets != nullptr ? operators::longest_row(*offsets) : 0;
   std::optional<Locality> of_rows, of_cells;
   std::optional<bool> windows_fit;
-  std::map<std::int64_t, std::int64_t> levels;  // bytes, by the systems at once: the same beside all but matrix-free
+  std::map<std::int64_t, std::int64_t> levels;  // bytes by systems at once; equal for all but matrix-free
   std::vector<Prediction> all;
   for (const OperatorChoice& op : operators) {
     const OperatorDescription& row = *operators::find_operator(op.name);
@@ -340,7 +339,7 @@ template <std::floating_point T>
 std::vector<Prediction> predict_all(const PredictionInput& of, const Model& model, const Rates& rates,
                                     std::optional<MatrixRows<T>>& rows) {
   std::vector<OperatorChoice> all = all_operators_of(of.device);
-  // A few products are no reason to make an operator whose tables multigrid's levels cannot share.
+  // A few products do not justify an operator whose tables multigrid's levels cannot share.
   if (of.preconditioner->name == "multigrid" && of.form->space->degree() > 1)
     std::erase_if(all, [](const OperatorChoice& op) {
       return op.name != "matrix-free" && operators::find_operator(op.name)->needs != Needs::matrix;

@@ -22,67 +22,66 @@ struct PredictionInput {
   CgMethod method = CgMethod::automatic;
   CgLoop loop = CgLoop::automatic;
   std::int64_t systems = 1;  ///< right-hand sides
-  double iterations = 0;     ///< that CG may take for each of them; 0: a product is all that is wanted
-  /// Bytes that there are on a device (operators::available_bytes).
+  double iterations = 0;     ///< of CG, for each of them; 0: products only
+  /// Available bytes of a device (operators::available_bytes).
   std::function<std::int64_t(operators::Device)> available;
 };
 
-/// How a sentence begins that says an operator does not fit into memory.
+/// Beginning of the message that an operator does not fit into memory.
 constexpr std::string_view lacks_memory = "it needs about ";
 
 /// Predicted times of an operator.
 struct Prediction {
   OperatorChoice op;
   operators::Needs needs = operators::Needs::form;
-  std::string not_possible;   ///< why it cannot be had; then there are no seconds
+  std::string not_possible;   ///< why the operator is not possible; it then has no times
   double product = 0;         ///< seconds of one product
-  double iteration = 0;       ///< of one CG iteration, of all systems where it takes them at once
-  double preconditioner = 0;  ///< of multigrid's cycles in one iteration, of as many systems; 0 for others
-  double product_start = 0;   ///< of the product's seconds, those that it takes however small it is
-  double passes_start = 0;    ///< the same of what an iteration takes beside the product
-  double loops = 0;           ///< iterations, of all systems that are solved in turn
-  double assembly = 0;        ///< seconds until what it is made from is there
-  double conversion = 0;      ///< seconds to make it from that
+  double iteration = 0;       ///< seconds of one CG iteration, for all systems if it takes them at once
+  double preconditioner = 0;  ///< seconds of multigrid's cycles in one iteration, for as many systems; 0 for others
+  double product_start = 0;   ///< size-independent part of the product's seconds
+  double passes_start = 0;    ///< the same for the vector kernels of an iteration
+  double loops = 0;           ///< iterations, summed over systems that are solved one after the other
+  double assembly = 0;        ///< seconds until its ingredients are made
+  double conversion = 0;      ///< seconds to make the operator from its ingredients
   std::int64_t stored_bytes = 0;
-  bool persistent = false;  ///< CG is a persistent kernel, which no trial can be a part of
+  bool persistent = false;  ///< CG runs in a persistent kernel, which allows no timing trials
 
   bool possible() const { return not_possible.empty(); }
   double set_up() const { return assembly + conversion; }
-  /// Until the solution is there, the mesh and the load apart.
+  /// Seconds to the solution, without mesh and load.
   double seconds() const { return set_up() + loops * (iteration + preconditioner); }
 };
 
-/// Every operator of femcg's own that has a version for the device, with its defaults. No model knows a plug-in's.
+/// All operators of femcg with a version for the device, with default options. Models do not cover plug-ins.
 std::vector<OperatorChoice> all_operators_of(operators::Device device);
 
-/// An operator with its options, as "csr, coop 16".
+/// An operator with its options as text: "csr, coop 16".
 std::string with_options(const OperatorChoice& op);
 
-/// True if a matrix may pay: assembling it and reading it in every iteration takes no longer than the best operator
-/// without a matrix may.
+/// True if a matrix may pay: the least time for assembling it and reading it in every iteration does not exceed the
+/// predicted time of the best operator without a matrix.
 bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<Prediction>& without,
                   const Rates& rates);
 
-/// Each of the operators. `rows` are the matrix's where a form's are counted, `matrix` is that of a file; both null:
-/// operators that need a matrix are left out.
+/// Predictions for the given operators. `rows`: those of a form's matrix, if counted; `matrix`: that of a file. If both
+/// are null, operators that need a matrix are omitted.
 template <std::floating_point T>
 std::vector<Prediction> predict(const PredictionInput& of, const std::vector<OperatorChoice>& operators,
                                 const operators::MatrixRows<T>* rows, const operators::CsrMatrix<T>* matrix,
                                 const Model& model, const Rates& rates);
 
-/// The same for a form: the rows are counted where an operator needs them and they are not there.
+/// The same for a form: counts the rows if an operator needs them and `rows` is empty.
 template <std::floating_point T>
 std::vector<Prediction> predict(const PredictionInput& of, const std::vector<OperatorChoice>& operators,
                                 const Model& model, const Rates& rates, std::optional<operators::MatrixRows<T>>& rows);
 
-/// And for the operators of a device that may be the fastest: with multigrid from degree 2 on, matrix-free and
-/// matrices; else all. The rows are counted where they may matter.
+/// The same for all operators of a device that may be fastest: with multigrid from degree 2 on, matrix-free and
+/// matrices; else all. Counts the rows if they may matter.
 template <std::floating_point T>
 std::vector<Prediction> predict_all(const PredictionInput& of, const Model& model, const Rates& rates,
                                     std::optional<operators::MatrixRows<T>>& rows);
 
-/// A table for a person: product, iteration, set-up, time to solution, by ascending time. Each line begins with
-/// `start`.
+/// Table of product, iteration, set-up and time to solution, by ascending time. Each line begins with `start`.
 std::string to_text(const std::vector<Prediction>& predictions, const std::string& start,
                     std::size_t most = std::numeric_limits<std::size_t>::max());
 

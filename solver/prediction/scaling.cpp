@@ -11,7 +11,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// Seconds of a part of some work, from those of all of it.
+/// Seconds of a part of some work, given those of the whole and its size-independent part.
 double of_part(double seconds, double start, std::int64_t part, std::int64_t whole) {
   if (part == 0) return 0;
   const double begun = std::min(seconds, start);

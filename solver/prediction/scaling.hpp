@@ -1,6 +1,6 @@
 #pragma once
 
-// Predicted times of several processes, from that of one, the surfaces between their cells and the speed of messages:
+// Predicted times on several processes, from that of one, the interfaces between their cells and the speed of messages:
 // the model of Kreutzer et al. 2012, section III, for products by cells.
 
 #include <span>
@@ -11,33 +11,34 @@
 
 namespace femcg::solver {
 
-/// An iteration of CG by one process: seconds.
+/// Seconds of a CG iteration on one process.
 struct OneProcess {
   double product = 0, passes = 0;
-  double product_start = 0, passes_start = 0;  ///< of these, what any size takes
+  double product_start = 0, passes_start = 0;  ///< size-independent parts
 };
 
-/// The same by several, of which each has a machine as fast as that one.
+/// The same on several processes, each on equal hardware.
 struct ScalingPrediction {
   int processes = 1;
-  operators::SubdomainSize largest = {};  ///< the most that any of them has, number by number
-  double exchange = 0;                    ///< seconds that contributions travel
-  double sums = 0;                        ///< of the two sums of an iteration
-  double vector = 0, beside = 0;  ///< seconds of an iteration in vector mode, and with the exchange beside the product
+  operators::SubdomainSize largest = {};  ///< maximum over the processes of each quantity
+  double exchange = 0;                    ///< seconds of the exchange of contributions
+  double sums = 0;                        ///< seconds of the two global sums of an iteration
+  double vector = 0, beside = 0;          ///< seconds of an iteration in vector mode, and with the exchange overlapped
 
   double iteration() const { return vector < beside ? vector : beside; }
 };
 
-/// `whole` is what one process has. Where a process has c of C cells and u of U unknowns, of what one process takes
-/// beyond the starts a product takes c / C, and the passes u / U; interface cells and interior cells are a product
-/// each. The exchange takes the latency, of processors times the neighbours, and what is sent over the bandwidth; each
-/// sum log2(processes) times that of two. In vector mode these add up. Task mode of processors has exchange and
-/// interior cells side by side; overlap of GPUs what travels, but not the latency, which is that of kernels.
+/// `whole`: size on one process. A process with c of C cells and u of U unknowns takes, apart from the size-independent
+/// parts, c / C of the time of a product and u / U of that of the vector kernels; interface cells and interior cells
+/// are a product each. The exchange takes the latency (on processors per neighbour) plus the message size over the
+/// bandwidth; each sum log2(processes) times that of two processes. In vector mode these times add up. In task mode of
+/// processors the exchange overlaps with the interior cells; on GPUs only the transfer does, not the latency, which is
+/// that of kernels.
 ScalingPrediction predict_scaling(const OneProcess& one, const operators::SubdomainSize& whole,
                                   std::span<const operators::SubdomainSize> surfaces, int word_bytes,
                                   const MessageRates& messages);
 
-/// A table, and how many processes help. `device` is that of the messages.
+/// Table, with the number of processes that pay. `device`: that of the messages.
 std::string to_text(const OneProcess& one, std::span<const ScalingPrediction> predictions, operators::Device device);
 
 }  // namespace femcg::solver

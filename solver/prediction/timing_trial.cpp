@@ -61,7 +61,7 @@ void TrialOperator<T>::multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy
     return;
   }
   const double seconds = timed_product(which == 0 ? first_ : runner_up_, first_, x, y, energy);
-  const bool counts = product >= 2;  // the first of each brings pages and kernels
+  const bool counts = product >= 2;  // the first of each includes page faults and kernel loading
   if (counts) least_[which] = least_[which] == 0 ? seconds : std::min(least_[which], seconds);
 }
 

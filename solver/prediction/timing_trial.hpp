@@ -11,26 +11,26 @@
 
 namespace femcg::solver {
 
-/// y = A x, and where `energy` is not null x'Ax, with vectors in the ordering of another operator of the same matrix
-/// and device. Returns the seconds of the product, which is waited for: what it takes is brought to A's own ordering
-/// and back, which is not counted.
+/// y = A x and, if `energy` is not null, x'Ax, with vectors in the ordering of another operator of the same matrix and
+/// device. Returns the seconds of the product, including the wait for it but not the conversions to A's own ordering
+/// and back.
 template <std::floating_point T>
 double timed_product(const operators::Operator<T>& a, const operators::Operator<T>& ordered_as,
                      const operators::Vector<T>& x, operators::Vector<T>& y, operators::Scalar* energy);
 
-/// So many iterations of CG with an operator whose products are trials, launch by launch, and where they came to; CG
-/// goes on from there with another operator (CgOptions::before). Neither `loop` nor `captured` are taken.
+/// Runs `iterations` iterations of CG with an operator whose products are trials, in launched kernels, and returns its
+/// state, from which CG resumes with another operator (CgOptions::before). Ignores `loop` and `captured`.
 template <std::floating_point T>
 CgCheckpoint<T> iterate_with_trials(const operators::Operator<T>& trials, std::int64_t iterations,
                                     const operators::Vector<T>& b, std::vector<double>& x, CgOptions<T> options);
 
-/// Two operators of one matrix in a timing trial: they alternate until each has made four products, of which the first
-/// is not counted; after that the first makes all of them. x and y are in the first's ordering. On a GPU every product
-/// is synchronized, so that it cannot be captured (CgOptions::captured).
+/// Two operators of one matrix in a timing trial: they alternate until each has made four products, the first of which
+/// is not counted; afterwards the first operator makes all. x and y are in the first's ordering. On a GPU every product
+/// is synchronised and thus cannot be captured (CgOptions::captured).
 template <std::floating_point T>
 class TrialOperator final : public operators::Operator<T>, public operators::WithVectorKernels<T> {
  public:
-  /// Both must outlive it. Throws std::invalid_argument where they are not of one size and device.
+  /// Both operators must outlive this object. Throws std::invalid_argument if their sizes or devices differ.
   TrialOperator(const operators::Operator<T>& first, const operators::Operator<T>& runner_up);
 
   void diagonal(operators::Vector<T>& d) const override { first_.diagonal(d); }
@@ -38,7 +38,7 @@ class TrialOperator final : public operators::Operator<T>, public operators::Wit
   const operators::Vector<std::int32_t>& ordering() const override { return first_.ordering(); }
   const operators::VectorKernels<T>& vector_kernels() const override { return vector_kernels_for(first_); }
 
-  /// The least seconds of the products of each; 0 where it has made none that counts.
+  /// Least seconds of the products of each; 0 if none has been counted.
   double first_seconds() const { return least_[0]; }
   double runner_up_seconds() const { return least_[1]; }
 
@@ -54,10 +54,10 @@ class TrialOperator final : public operators::Operator<T>, public operators::Wit
   mutable double least_[2] = {0, 0};
 };
 
-/// The first iterations of CG as a timing trial of two operators: CG goes on with the selected one from x and the state
-/// (CgOptions::before), as if it had been that operator throughout but for rounding. The options' preconditioner is the
-/// first's; neither `loop` nor `captured` are taken. `agreed` turns the seconds of this process into those by which all
-/// processes decide; null on one.
+/// Runs the first iterations of CG as a timing trial of two operators. CG then resumes with the selected one from x and
+/// the state (CgOptions::before), with the same result up to rounding as with that operator throughout. The options'
+/// preconditioner must be the first's; `loop` and `captured` are ignored. `agreed` converts this process's seconds to
+/// values that all processes agree on; null on one process.
 template <std::floating_point T>
 struct TimingTrial {
   CgCheckpoint<T> state;

@@ -29,7 +29,7 @@ constexpr std::string_view format = "femcg mesh 1";
 constexpr std::string_view ending = ".mesh";
 constexpr std::size_t word = sizeof(std::uint64_t);
 
-/// The hash FNV-1a over words of 64 bits, which finds damage and tells keys apart.
+/// FNV-1a hash over 64-bit words, to detect damage and distinguish keys.
 class Checksum {
  public:
   void add(std::string_view bytes) {
@@ -45,7 +45,7 @@ class Checksum {
   std::uint64_t sum_ = 0xcbf29ce484222325U;
 };
 
-/// Writes what a SharedReader reads: every item begins at a multiple of 8 bytes.
+/// Writes the format of SharedReader: every item begins at a multiple of 8 bytes.
 class Writer {
  public:
   explicit Writer(std::ostream& stream) : stream_(&stream) {}
@@ -63,7 +63,7 @@ class Writer {
     number(std::ssize(all));
     for (const std::string& one : all) text(one);
   }
-  /// The last item.
+  /// Writes the checksum; must be the last item.
   void checksum() { number(static_cast<std::int64_t>(sum_.value())); }
 
  private:
@@ -113,7 +113,8 @@ std::vector<std::string> texts(mesh::SharedReader& reader) {
   return all;
 }
 
-/// Nothing where it is of another key. Throws std::runtime_error where it is damaged, or holds what no mesh can hold.
+/// Mesh in a cache file; empty if the file has another key. Throws std::runtime_error if it is damaged or no valid
+/// mesh.
 std::optional<mesh::Mesh> read(std::string_view bytes, const MeshKey& key) {
   const auto damaged = [] { return std::runtime_error("is damaged"); };
   std::int64_t expected = 0;
@@ -145,7 +146,7 @@ std::optional<mesh::Mesh> read(std::string_view bytes, const MeshKey& key) {
   return mesh;
 }
 
-/// The longest unused go first.
+/// Removes the least recently used meshes beyond `most_bytes`.
 void remove_beyond(const fs::path& folder, std::int64_t most_bytes) {
   struct Kept {
     fs::file_time_type used;
@@ -176,7 +177,7 @@ std::string why_not_cached(const fs::path& file, const std::string& content) {
   const std::string ending = mesh::ending_of(file);
   std::string_view open;
   if (ending.starts_with(".geo")) open = mesh::first_open_name(content);
-  // An assembly whose parts lie in files of their own.
+  // An assembly whose parts are in other files.
   if (ending.starts_with(".st") && content.find("DOCUMENT_FILE") != std::string::npos) open = "DOCUMENT_FILE";
   if (open.empty()) return "";
   return fmt::format("the mesh is not kept for later runs: {} has {}, so that more than its content may decide",
@@ -193,7 +194,7 @@ mesh::Mesh cached_or_made(const fs::path& folder, const MeshKey& key, const std:
   try {
     if (const auto bytes = cached_content(file)) {
       if (std::optional<mesh::Mesh> kept = read({bytes->data(), bytes->size()}, key)) {
-        std::error_code ignored;  // it is merely taken for older
+        std::error_code ignored;  // the file then only counts as older
         fs::last_write_time(file, fs::file_time_type::clock::now(), ignored);
         kept->warnings.push_back(fmt::format(
             "the mesh was kept by an earlier run, in {}; mesh.cache: false makes it anew", in_quotes(file.string())));

@@ -30,7 +30,7 @@ namespace {
 
 bool is_given(double value) { return value != 0; }
 
-/// The ambient value of the conditions that have one, 0 where none has; nothing where it is not one number.
+/// Common constant ambient value of all Robin conditions, 0 without any; empty if it is not a single number.
 std::optional<double> ambient_of_all(const std::vector<BoundaryCondition>& conditions) {
   std::optional<double> one;
   for (const BoundaryCondition& condition : conditions) {
@@ -42,20 +42,20 @@ std::optional<double> ambient_of_all(const std::vector<BoundaryCondition>& condi
   return one.value_or(0.0);
 }
 
-/// Beyond this fraction an unbalanced load means that the case is wrong, not that a curved boundary is approximated.
+/// Beyond this relative imbalance the case is wrong; below it, a curved boundary may be the cause.
 constexpr double most_imbalance = 1e-3;
 constexpr double notable_imbalance = 1e-10;
 
-/// Integrals of a source where it is positive, and where it is negative, each not negative.
+/// Integrals of the positive and of the negative part of a source, both nonnegative.
 struct SourceParts {
   double in = 0, out = 0;
 };
 
-/// Moments of a source with the functions of a few cells at a time, and its integrals there. Keeps scratch memory: one
-/// a thread.
+/// Moments of a source with the basis functions of a few cells at a time, and its integrals there. Has scratch memory:
+/// one per thread.
 class CellLoads {
  public:
-  /// `parts` has room for those of every cell_lanes cells.
+  /// `parts` has an entry for every group of cell_lanes cells.
   CellLoads(const operators::BilinearForm& form, const FieldOnRegions& source, std::span<SourceParts> parts)
       : source_(&source),
         parts_(parts),
@@ -71,7 +71,8 @@ class CellLoads {
     basis_.test_values(densities_.data(), masses_.data(), scratch_.data());
   }
 
-  /// Writes the moments of the cells [first, last), cells x dofs; returns true if the source is not 0 everywhere there.
+  /// Writes the moments of the cells [first, last), [cells][dofs]; returns true if the source is nonzero anywhere in
+  /// them.
   bool write(std::int32_t first, std::int32_t last, double* to) {
     bool given = false;
     for (std::int32_t cell = first; cell < last; cell += operators::cell_lanes) {
@@ -98,7 +99,7 @@ class CellLoads {
   }
 
  private:
-  /// The first densities, which have their measures.
+  /// Adds the integrals of the first `densities` densities, which include the measures.
   void add_parts(std::int32_t first, int count, std::size_t densities) {
     operators::CellLanes in{}, out{};
     for (std::size_t q = 0; q < densities; ++q) {
@@ -112,7 +113,7 @@ class CellLoads {
     }
   }
 
-  /// The source at the points of the cells at hand; whether it is anything else than 0.
+  /// Evaluates the source at the points of the current cells; true if it is nonzero anywhere.
   bool evaluate() {
     bool given = false;
     for (int lane = 0; lane < operators::cell_lanes; ++lane) {
@@ -135,10 +136,10 @@ class CellLoads {
   operators::CellsAtPoints cells_;
   std::vector<double> values_;
   std::vector<operators::CellLanes> scratch_, densities_, sums_;
-  std::vector<operators::CellLanes> masses_;  ///< integrals of the functions over the reference cell
+  std::vector<operators::CellLanes> masses_;  ///< integrals of the basis functions over the reference cell
 };
 
-/// The integral of |source| by another rule than the form's; nothing where that has points without a value.
+/// Integral of |source| by another rule than the form's; empty if the source is undefined at one of its points.
 std::optional<double> absolute_integral(const mesh::Mesh& mesh, const FieldOnRegions& source, int quadrature) try {
   constexpr std::int32_t at_once = 16 * operators::cell_lanes;
   double sum = 0;
@@ -165,7 +166,7 @@ std::optional<double> absolute_integral(const mesh::Mesh& mesh, const FieldOnReg
   return std::nullopt;
 }
 
-/// The finest rule with which that takes little time; 0 where it is not finer than the form's.
+/// Finest rule for which absolute_integral takes little time; 0 if it is not finer than the form's.
 int finer_quadrature(const operators::BilinearForm& form) {
   constexpr double most_points = 4e6;
   constexpr int most = 16;
@@ -198,7 +199,7 @@ Load::Load(const Problem& problem, LoadData data)
     for (std::string& warning : warnings_) warning = fmt::format("load {}: {}", in_quotes(name()), warning);
 }
 
-/// The place in the case that says what flows in and out: the first flux, or else the source.
+/// Place in the case for messages about the balance: the first flux, or else the source.
 const Place& Load::place() const {
   for (const BoundaryCondition& condition : data_.boundary)
     if (condition.kind == BoundaryKind::flux) return condition.place;
@@ -265,7 +266,7 @@ void Load::add_source(const Problem& problem) {
     };
   });
   given_ = given;
-  constexpr std::size_t block = 1024;  // sums of sums, which round less
+  constexpr std::size_t block = 1024;  // sums of block sums have smaller rounding errors
   for (std::size_t first = 0; first < parts.size(); first += block) {
     SourceParts of_block;
     for (std::size_t k = first; k < std::min(first + block, parts.size()); ++k) {
@@ -278,7 +279,7 @@ void Load::add_source(const Problem& problem) {
   if (!field.constant()) note_unseen_source(problem, field);
 }
 
-/// A source that is narrower than cells falls between the points of the quadrature.
+/// Warns about a source that is narrower than the cells, which quadrature points may miss.
 void Load::note_unseen_source(const Problem& problem, const FieldOnRegions& source) {
   const operators::BilinearForm& form = problem.form();
   const int finer = finer_quadrature(form);
@@ -316,7 +317,7 @@ void Load::add_boundary_terms(const Problem& problem) {
   given_ = any;
 }
 
-/// Adds the uniform ambient value times the moments of transfer to of_dofs_, which are sums over all processes.
+/// Adds the uniform ambient value times the moments of transfer to of_dofs_, which holds sums over all processes.
 void Load::add_uniform_transfer(const Problem& problem) {
   if (*uniform_ambient_ == 0) return;
   bool any = given_;
@@ -331,14 +332,15 @@ void Load::add_uniform_transfer(const Problem& problem) {
   given_ = any;
 }
 
-/// A source that is not 0 must not become a load that is.
+/// Throws InputError if a nonzero source gives a zero load.
 void Load::check_underflow(const Problem& problem) const {
   const bool given = problem.shared().any(given_);
   if (const bool there = problem.shared().any(std::ranges::any_of(of_dofs_, is_given)); given && !there)
     throw InputError(at_place(place(), "the load underflows: scale the units of equation and boundary"));
 }
 
-/// On a floating part the load must have no mean: sum_i l(phi_i) = integral of f + integral of the fluxes = 0.
+/// Balances the load on floating components, where it must have zero mean: sum_i l(phi_i) = integral of f + integral of
+/// the fluxes = 0.
 void Load::balance(const Problem& problem) {
   if (!problem.singular()) return;
   const mesh::Array<double>& masses = problem.masses();

@@ -22,7 +22,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// All cells of a box are alike, so that one of them shows whether they are flat.
+/// Warns about flat cells; all cells of a box are alike, so one of them decides.
 void note_flat_cells(mesh::BoxOptions box, mesh::Mesh& mesh) {
   if (mesh::is_tensor(box.shape)) return;
   for (std::size_t axis = 0; axis < 3; ++axis) box.size[axis] /= box.cells[axis];
@@ -39,7 +39,7 @@ void note_flat_cells(mesh::BoxOptions box, mesh::Mesh& mesh) {
         smallest));
 }
 
-/// Without the refinements that are left then.
+/// Mesh before the remaining refinements.
 mesh::Mesh generate(const MeshChoice& choice) {
   if (std::holds_alternative<mesh::BoxOptions>(choice.source)) {
     const mesh::BoxOptions box = unrefined_box(choice).box;
@@ -52,7 +52,7 @@ mesh::Mesh generate(const MeshChoice& choice) {
   return mesh::read_gmsh(file);
 }
 
-/// Throws where the refinements that are left make too many cells.
+/// Throws if the remaining refinements make too many cells.
 void check_refinements_left(const MeshChoice& choice, const mesh::Mesh& mesh) {
   try {
     mesh::check_refinement(mesh.cell_count(), mesh.dimension(), refinements_left(choice));
@@ -67,14 +67,14 @@ bool follows_curve(const MeshChoice& choice) {
   return choice.cell_order == CellOrder::curve || (choice.cell_order == CellOrder::automatic && from_file);
 }
 
-/// With its cells in the order that the case asks for.
+/// The same with cells in the order that the case asks for.
 mesh::Mesh generate_in_order(const MeshChoice& choice) {
   mesh::Mesh mesh = generate(choice);
   if (follows_curve(choice)) mesh::order_cells_along_curve(mesh);
   return mesh;
 }
 
-/// The mesh of a geometry file, which is made once.
+/// Mesh of a geometry file, from the cache if possible.
 mesh::Mesh keep(const MeshChoice& choice, const mesh::GmshOptions& options) {
   const std::filesystem::path folder = cache_folder();
   std::error_code ignored;
@@ -82,7 +82,7 @@ mesh::Mesh keep(const MeshChoice& choice, const mesh::GmshOptions& options) {
   if (std::filesystem::is_regular_file(options.file, ignored)) stream.open(options.file, std::ios::binary);
   const std::string content{std::istreambuf_iterator<char>(stream), {}};
   if (folder.empty() || !stream.is_open() || stream.bad() || mesh::has_options_beside(options.file))
-    return generate_in_order(choice);  // which says what is wrong with the file, or that its options are not read
+    return generate_in_order(choice);  // reports what is wrong with the file, or that its options are not read
   if (std::string why = why_not_cached(options.file, content); !why.empty()) {
     mesh::Mesh mesh = generate_in_order(choice);
     mesh.warnings.push_back(std::move(why));
@@ -94,7 +94,7 @@ mesh::Mesh keep(const MeshChoice& choice, const mesh::GmshOptions& options) {
                         [&] { return generate_in_order(choice); });
 }
 
-/// Calls make(), which makes a mesh; errors get the case's place.
+/// Calls make(), which makes a mesh; adds the case's place to its errors.
 template <class Make>
 auto placed_mesh(const MeshChoice& choice, const Make& make) {
   try {

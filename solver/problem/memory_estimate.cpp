@@ -24,25 +24,25 @@ std::int64_t bytes_of_element_matrices(const operators::BilinearForm& form) {
   return form.cells() * (n * (n + 1) / 2) * std::int64_t{sizeof(double)};
 }
 
-/// No GPU has threads for more unknowns than this in a persistent kernel (operators::PersistentCg).
+/// Upper bound on the unknowns that the threads of a GPU can hold in a persistent kernel (operators::PersistentCg).
 constexpr std::int64_t most_persistent_unknowns = std::int64_t{1} << 20;
 
-/// True if an operator that has a persistent kernel might use it.
+/// True if an operator with a persistent kernel may use it.
 bool may_be_persistent(const MemoryUser& user, std::int64_t unknowns) {
   return user.device == Device::cuda && user.preconditioner->diagonal && takes_one_kernel(user.method) &&
          !user.takes_all(unknowns) && may_be_persistent(user.loop) && unknowns <= most_persistent_unknowns;
 }
 
-/// Vectors of CG on the operator's device and on the host: x, r, p, w, b and the preconditioner's in the working
-/// precision, on a GPU a second p, or for the single-reduction method s and, with M^-1, u (pipelined: n, z and m);
-/// there the load as it was copied, and in double precision the solution, its residual and what that is added up from,
-/// cell by cell.
+/// Bytes of CG's vectors on the operator's device and on the host: x, r, p, w, b and the preconditioner's in the
+/// working precision; on a GPU also a second p, or for the single-reduction method s and, with M^-1, u (pipelined: n, z
+/// and m). On the host the copied load and, in double precision, the solution, its residual and the contributions of
+/// cells to it.
 struct VectorBytes {
   std::int64_t device, host;
-  std::int64_t slack = 0;  ///< of the device: of a second p, which cuSPARSE's loop has not, or where s and u may be
+  std::int64_t slack = 0;  ///< on the device: second p, which cuSPARSE's loop lacks, or possibly s and u
 };
 
-/// M^-1, of which cuBLAS has a copy in the precision of the vectors.
+/// Bytes of M^-1, and of cuBLAS's copy of it in the precision of the vectors.
 template <std::floating_point T>
 std::int64_t bytes_of_inverse(const MemoryUser& user, std::int64_t unknowns) {
   if (!user.preconditioner->inverts) return 0;
@@ -50,11 +50,11 @@ std::int64_t bytes_of_inverse(const MemoryUser& user, std::int64_t unknowns) {
   return unknowns * (std::int64_t{sizeof(float)} + (copied ? std::int64_t{sizeof(T)} : 0));
 }
 
-/// Bytes of CG on several systems at once: x, r, p, w, on a GPU a second p, and z and the vectors of a preconditioner
-/// that is not diagonal, for each column; once more for half of the columns, while what runs moves there; two vectors
-/// of one. On the host what patches of cells share is kept for each column too, which may be nearly nothing; on a GPU
-/// the cells take the vectors one after the other, through two copies of a pass of columns. Block CG has no second p,
-/// and drops no columns. On the host the right-hand sides and, in double precision, residuals.
+/// Bytes of CG on several systems at once. Per column: x, r, p, w, on a GPU a second p, and z and the vectors of a
+/// non-diagonal preconditioner; once more for half of the columns, while active ones are moved; and two single vectors.
+/// On the host also, per column, values shared by patches of cells (possibly negligible); on a GPU the cells process
+/// the vectors one after the other, through two copies of a group of columns. Block CG has no second p, and drops no
+/// columns. On the host the right-hand sides and, in double precision, residuals.
 template <std::floating_point T>
 VectorBytes bytes_of_columns(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)},
@@ -78,7 +78,7 @@ template <std::floating_point T>
 VectorBytes bytes_of_vectors(const MemoryUser& user, std::int64_t unknowns, const operators::BilinearForm* form) {
   if (user.takes_all(unknowns)) return bytes_of_columns<T>(user, unknowns, form);
   const std::int64_t held = user.preconditioner->vectors, a_vector = unknowns * std::int64_t{sizeof(T)};
-  const std::int64_t solved = user.preconditioner->inverts ? 1 : 0;  // u or m, where M is not I
+  const std::int64_t solved = user.preconditioner->inverts ? 1 : 0;  // u or m, unless M is I
   const bool single_reduction = user.method == CgMethod::single_reduction || user.loop == CgLoop::persistent;
   const bool pipelined = user.method == CgMethod::pipelined,
              perhaps = !single_reduction && may_be_persistent(user, unknowns);
@@ -97,7 +97,7 @@ void add(MemoryEstimate& need, std::string what, Device device, std::int64_t byt
   if (bytes > 0) need.parts.push_back({std::move(what), device, bytes, slack});
 }
 
-/// A sentence on what takes less memory of a GPU.
+/// Sentence with options that need less GPU memory.
 std::string way_out(const MemoryUser& user, const operators::BilinearForm* form, bool is_streamed) {
   const bool may_stream = std::ranges::any_of(user.row->options, [](const operators::OptionDescription& option) {
     return option.name == operators::resident_option.name;
@@ -111,7 +111,7 @@ std::string way_out(const MemoryUser& user, const operators::BilinearForm* form,
   return ways;
 }
 
-/// Bytes of the operator; on a GPU it may take what the run leaves.
+/// Bytes of the operator; on a GPU it may adapt to the free memory.
 template <std::floating_point T>
 operators::StorageEstimate bytes_of_operator(const MemoryUser& user, const operators::Extent<T>& of) try {
   return user.row->estimate(of, *user.options);
@@ -121,13 +121,13 @@ operators::StorageEstimate bytes_of_operator(const MemoryUser& user, const opera
       fmt::format("operator '{}': {}{}{}", user.row->name, error.what(), ways.empty() ? "" : "; ", ways));
 }
 
-/// The data that the operator is made from: bytes on the host, and whether they stay when the operator is there.
+/// Ingredients of an operator: bytes on the host, and true if they remain after it is made.
 struct Source {
   std::int64_t bytes;
   bool stays;
 };
 
-/// The operator and the vectors.
+/// Adds the operator and the vectors.
 template <std::floating_point T>
 void add_operator(MemoryEstimate& need, const MemoryUser& user, operators::Extent<T> of, Source source) {
   const std::int64_t unknowns = of.form != nullptr ? of.form->unknowns : of.matrix->rows;

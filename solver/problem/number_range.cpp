@@ -37,7 +37,7 @@ operators::Vector<T> diagonal_in_range(const operators::Operator<T>& a) {
   constexpr double least = std::numeric_limits<T>::min(), most = std::numeric_limits<T>::max() / margin;
   operators::Vector<T> diagonal = diagonal_of(a);
   const operators::DiagonalRange range = operators::range_of_diagonal(diagonal, diagonal.size());
-  // Negative entries are no matter of precision.
+  // Negative entries are checked elsewhere: they do not depend on the precision.
   const bool fits = !range.has_nan && range.smallest >= least && range.largest <= most;
   if (!fits) refuse<T>();
   return diagonal;

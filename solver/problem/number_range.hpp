@@ -6,14 +6,14 @@
 
 namespace femcg::solver {
 
-/// The diagonal of a matrix. Throws InputError, with no place, where the precision T cannot hold a matrix that is sound
-/// in itself: where an entry of the diagonal is too large, or too small to be told from 0.
+/// Diagonal of a matrix. Throws InputError, without place, if precision T cannot hold a matrix that is otherwise valid:
+/// if a diagonal entry is too large, or too small to be distinguished from 0.
 template <std::floating_point T>
 operators::Vector<T> diagonal_in_range(const operators::Operator<T>& a);
 
-/// True if what cells contribute to p'Ap becomes too small for T to be told from 0 before CG comes to the tolerance:
-/// directions have tolerance / a_ii, for a right-hand side of about 1, and products with them the tolerance. Operators
-/// that multiply cells add these up in T; those of a matrix do so in double precision.
+/// True if the contributions of cells to p'Ap underflow in T before CG reaches the tolerance: directions are of size
+/// tolerance / a_ii, for a right-hand side of about 1, and products with them of size tolerance. Operators by cells add
+/// these contributions in T; operators with a matrix in double precision.
 template <std::floating_point T>
 bool loses_energies(const operators::Operator<T>& a, double tolerance);
 

@@ -28,7 +28,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// Every boundary facet with its condition. "all" holds where no other entry does.
+/// Every boundary facet with its condition. "all" applies where no other entry does.
 std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mesh::Mesh& mesh,
                                               const operators::SharedDofs& shared) {
   std::vector<ConditionedFacet> facets;
@@ -42,7 +42,7 @@ std::vector<ConditionedFacet> find_conditions(const ProblemData& data, const mes
   std::vector<std::string> problems, names{every_group};
   for (const mesh::BoundaryGroup& group : mesh.boundaries) names.push_back(group.name);
   int for_the_rest = -1;
-  std::vector<std::string> everywhere;  // groups that cover the boundary
+  std::vector<std::string> everywhere;  // groups that cover the whole boundary
   for (int number = 0; number < static_cast<int>(data.boundary.size()); ++number) {
     const BoundaryCondition& condition = data.boundary[number];
     if (condition.group == every_group) {
@@ -125,7 +125,7 @@ void Problem::set_diffusion() {
   if (!field.constant()) form_.diffusion_by_region = field.programs();
 }
 
-/// Visits every quadrature point once, so that a wrong value is found before anything is assembled.
+/// Visits every quadrature point once, so that a wrong value is found before assembly.
 void Problem::check_diffusion() {
   if (form_.diffusion_by_region.empty()) return;
   operators::for_each_cell_diffusion(form_, [](std::int32_t, std::span<const double>) {});
@@ -141,7 +141,7 @@ void Problem::constrain() {
   locate(nodes);
 }
 
-/// Dirichlet dofs are numbered as the facets and their nodes meet them.
+/// Numbers the Dirichlet dofs in the order of the facets and their nodes.
 void Problem::constrain_by_facets(std::vector<CellNode>& nodes) {
   constexpr std::int64_t nobody = std::numeric_limits<std::int32_t>::max(), block = std::int64_t{1} << 11;
   std::vector<const ConditionedFacet*> given;
@@ -150,7 +150,7 @@ void Problem::constrain_by_facets(std::vector<CellNode>& nodes) {
   const auto nodes_each = static_cast<std::int64_t>(space_->facet_nodes(0).size()), count = std::ssize(given);
   if (count * nodes_each >= nobody)
     throw std::length_error("the boundary has more than 2^31 - 1 nodes of facets with values; take fewer cells");
-  // The least place among all nodes of facets that a dof is met at, until it has its number.
+  // Least position among all nodes of facets at which a dof occurs, until it gets its number.
   mesh::Array<std::int32_t>& met_at = form_.unknown_of_dof;
   met_at = mesh::array_of(static_cast<std::size_t>(space_->dof_count()), static_cast<std::int32_t>(nobody));
   const auto for_nodes = [&](std::int64_t f, const auto& work) {
@@ -197,7 +197,7 @@ void Problem::constrain_by_facets(std::vector<CellNode>& nodes) {
   for (const auto& [k, condition] : other) hold(k, condition);
 }
 
-/// A condition holds at a Dirichlet dof, or an earlier one would.
+/// Records a condition at a Dirichlet dof; the last one in ProblemData::boundary prevails.
 void Problem::hold(std::int32_t number, int condition) {
   int& holds = dirichlet_dofs_[number].condition;
   if (holds == condition) return;
@@ -205,15 +205,15 @@ void Problem::hold(std::int32_t number, int condition) {
   holds = std::max(holds, condition);
 }
 
-/// Facets of other processes constrain dofs that are here as well.
+/// Adds dofs of this process that facets of other processes constrain.
 void Problem::constrain_by_others(std::vector<CellNode>& nodes) {
   if (shared_->neighbours().empty()) return;
-  std::multimap<std::int32_t, int> conditions;  // by the number of the dof
+  std::multimap<std::int32_t, int> conditions;  // by number of the Dirichlet dof
   for (std::size_t i = 0; i < dirichlet_dofs_.size(); ++i)
     conditions.emplace(static_cast<std::int32_t>(i), dirichlet_dofs_[i].condition);
   conditions.insert(earlier_conditions_.begin(), earlier_conditions_.end());
   struct Constraint {
-    std::int32_t place, condition;  ///< place in the list of shared dofs
+    std::int32_t place, condition;  ///< place: in the list of shared dofs
   };
   std::vector<std::vector<Constraint>> mine;
   for (const operators::SharedDofs::Neighbour& neighbour : shared_->neighbours()) {
@@ -234,7 +234,7 @@ void Problem::constrain_by_others(std::vector<CellNode>& nodes) {
     for (std::size_t a = 0; a < dofs.size(); ++a)
       if (by_others[dofs[a]] != 0) some.push_back({static_cast<std::int32_t>(cell), static_cast<int>(a)});
   });
-  std::map<std::int32_t, CellNode> node_of;  // of each dof that others constrain
+  std::map<std::int32_t, CellNode> node_of;  // of each dof that other processes constrain
   for (const CellNode& each : at) node_of[space_->dofs(each.cell)[each.node]] = each;
   for (std::size_t k = 0; k < theirs.size(); ++k)
     for (const Constraint& constraint : theirs[k]) {
@@ -249,7 +249,7 @@ void Problem::constrain_by_others(std::vector<CellNode>& nodes) {
     }
 }
 
-/// Cells agree on a point only to rounding: the first of a Dirichlet dof says where it is.
+/// Sets the points of the Dirichlet dofs. Cells agree on a point only to rounding: the first cell determines it.
 void Problem::locate(const std::vector<CellNode>& nodes) {
   const mesh::GeometryTables tables(space_->mesh(), space_->basis().nodes());
   struct Geometry {
@@ -267,7 +267,7 @@ void Problem::locate(const std::vector<CellNode>& nodes) {
 void Problem::number_unknowns() {
   constexpr std::size_t block_dofs = std::size_t{1} << 16;
   const std::span<std::int32_t> unknown_of_dof(form_.unknown_of_dof);
-  std::vector<std::int32_t> first((unknown_of_dof.size() + block_dofs - 1) / block_dofs);  // unknown of each block
+  std::vector<std::int32_t> first((unknown_of_dof.size() + block_dofs - 1) / block_dofs);  // first unknown of a block
   const auto block = [&](std::size_t b) {
     return unknown_of_dof.subspan(b * block_dofs, std::min(block_dofs, unknown_of_dof.size() - b * block_dofs));
   };
@@ -307,7 +307,7 @@ void Problem::collect_robin() {
   operators::for_each_facet(*space_, form_.quadrature, form_.robin.size(), evaluate);
 }
 
-/// The connected components of the mesh, and those that no condition holds.
+/// Finds the connected components of the mesh, and those without Dirichlet or Robin condition.
 void Problem::find_components() {
   const std::vector<std::int32_t> of_cells = mesh::cell_components(space_->mesh());
   const std::int32_t count = of_cells.empty() ? 0 : *std::ranges::max_element(of_cells) + 1;
@@ -317,7 +317,7 @@ void Problem::find_components() {
   for (const operators::RobinFacet& facet : form_.robin)
     if (*std::ranges::max_element(facet.transfer) > 0) held[of_cells[facet.cell]] = 1;
 
-  // Components of several processes are joined; each has a number in them all.
+  // Joins components of several processes; each has a global number.
   const SharedComponents all(*shared_, *space_, of_cells, held);
   components_ = static_cast<std::int32_t>(std::max<std::int64_t>(1, all.count()));
   if (components_ > 1)
@@ -351,7 +351,8 @@ void Problem::find_components() {
   shared_->add_up(masses_);
 }
 
-/// Which part of the mesh some cells are, of so many on all processes: the first that has any says where.
+/// Description of the part of the mesh formed by some cells, `count` on all processes: the first process with any gives
+/// the place.
 std::string Problem::text_of_part(const std::vector<std::int32_t>& cells, std::int64_t count) const {
   std::string text;
   if (!cells.empty()) {

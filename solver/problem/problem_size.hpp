@@ -4,7 +4,7 @@
 
 namespace femcg::solver {
 
-/// The numbers by which a person knows a problem, of all processes. Collective.
+/// Size of a problem over all processes. Collective.
 ProblemSize size_of(const Problem& problem);
 
 }  // namespace femcg::solver

@@ -6,8 +6,8 @@
 
 namespace femcg::solver {
 
-/// Makes a results folder and checks that these files can be written into it, before the work rather than after it;
-/// removes what crashed runs left behind. Throws MachineError, or std::system_error that names the file.
+/// Makes a results folder and checks before the work that these files can be written into it; removes remains of
+/// crashed runs. Throws MachineError, or std::system_error that names the file.
 void prepare_directory(const std::filesystem::path& directory, const std::vector<std::string>& files);
 
 }  // namespace femcg::solver

@@ -10,8 +10,7 @@
 
 namespace femcg::solver {
 
-/// x 2^exponent: by two factors that are powers of two without overflow, the product of which may be none; rounded as
-/// ldexp rounds.
+/// Multiplies by 2^exponent, as two powers of two that do not overflow although their product may; rounds like ldexp.
 class PowerOfTwo {
  public:
   explicit PowerOfTwo(int exponent);
@@ -27,22 +26,22 @@ class PowerOfTwo {
   double first_, second_;
 };
 
-/// A right-hand side as conjugate gradients get it: load 2^exponent, the largest from 1 to 2, so that neither single
-/// precision nor the squares of a norm lose it. The solution is that of the load times 2^exponent.
+/// Right-hand side as passed to CG: load 2^exponent with largest absolute entry from 1 to 2, so that neither single
+/// precision nor the squares in a norm underflow or overflow. The solution is that of the load times 2^exponent.
 struct ScaledLoad {
   std::span<const double> load;
-  int exponent = 0;  ///< 0 where the load is zero
+  int exponent = 0;  ///< 0 for a zero load
 
   mesh::Array<double> values() const;
-  /// On a device, as an operator's precision takes it; with no copy of all of it on the host.
+  /// Scaled values on a device in precision T, without a full copy on the host.
   template <std::floating_point T>
   operators::Vector<T> rounded(operators::Device device) const;
 };
-/// Scales a load, which must outlive it. Throws InputError where an entry is not finite, or the largest is so small
-/// that its last digits are lost. Collective, where several processes have parts of it.
+/// Scales a load, which must outlive the result. Throws InputError if an entry is not finite, or if the largest is so
+/// small that digits are lost. Collective if several processes have parts of the load.
 ScaledLoad scaled_load(std::span<const double> load, const operators::SharedDofs& shared = {});
 
-/// Numbers as an operator's precision takes them, on the host.
+/// Values rounded to the operator's precision, on the host.
 template <std::floating_point T>
 operators::Vector<T> rounded(std::span<const double> values) {
   operators::Vector<T> load(static_cast<std::int64_t>(values.size()));
@@ -50,7 +49,7 @@ operators::Vector<T> rounded(std::span<const double> values) {
   return load;
 }
 
-/// x 2^exponent, entry by entry.
+/// Multiplies every entry by 2^exponent.
 void scale(std::span<double> x, int exponent);
 
 }  // namespace femcg::solver

@@ -10,7 +10,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// A component of this process and one of another that have a dof in common.
+/// A component of this process and one of another process with a common dof.
 struct Joint {
   std::int32_t here, rank, there;
   auto operator<=>(const Joint&) const = default;
@@ -22,7 +22,7 @@ std::vector<Joint> joints_of(const operators::SharedDofs& shared, const mesh::Fu
   std::vector<std::int32_t> of_dofs = mesh::filled<std::int32_t>(space.dof_count(), -1);
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < std::ssize(of_cells); ++cell)
-    for (const std::int32_t dof : space.dofs(cell))  // all cells of a dof are of one component, or of none
+    for (const std::int32_t dof : space.dofs(cell))  // all cells of a dof are in one component, or in none
       if (of_cells[cell] >= 0) std::atomic_ref(of_dofs[dof]).store(of_cells[cell], std::memory_order_relaxed);
   std::vector<std::vector<std::int32_t>> mine;
   for (const operators::SharedDofs::Neighbour& neighbour : shared.neighbours()) {
@@ -45,7 +45,7 @@ std::vector<Joint> joints_of(const operators::SharedDofs& shared, const mesh::Fu
 
 SharedComponents::SharedComponents(const operators::SharedDofs& shared, const mesh::FunctionSpace& space,
                                    std::span<const std::int32_t> of_cells, const std::vector<char>& held) {
-  std::vector<std::int32_t> firsts;  // of each process
+  std::vector<std::int32_t> firsts;  // first number of each process
   for (const std::vector<char>& of_process : shared.gathered(held)) {
     firsts.push_back(static_cast<std::int32_t>(held_.size()));
     held_.insert(held_.end(), of_process.begin(), of_process.end());

@@ -14,7 +14,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// Integrals of transfer phi_i, of the facets of this process.
+/// Integrals of transfer phi_i over the facets of this process.
 mesh::Array<double> transfer_moments(const Problem& problem) {
   const operators::BilinearForm& form = problem.form();
   std::vector<mesh::BoundaryFacet> facets;
@@ -35,7 +35,7 @@ UnitBoundary make_unit_boundary(const Problem& problem) {
   const operators::BilinearForm& form = problem.form();
   const operators::SharedDofs& shared = problem.shared();
   UnitBoundary unit;
-  mesh::Array<double> lift, transfer;  // empty where there are no such conditions
+  mesh::Array<double> lift, transfer;  // empty without such conditions
   if (shared.any(!problem.dirichlet_dofs().empty())) {
     const std::vector<double> ones(problem.dirichlet_dofs().size(), 1.0);
     lift = operators::FormProduct(form).apply_to_constrained(

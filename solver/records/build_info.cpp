@@ -1,6 +1,6 @@
 #include "solver/records/build_info.hpp"
 
-#include "femcg_commit.hpp"  // made at every build, by commit.cmake
+#include "femcg_commit.hpp"  // generated at every build by commit.cmake
 
 namespace femcg::solver {
 

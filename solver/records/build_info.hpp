@@ -4,9 +4,9 @@
 
 namespace femcg::solver {
 
-/// Source and build options of this program.
+/// Source version and build options of this program.
 struct BuildInfo {
-  std::string commit;  ///< of git, with "-dirty" where files differ from it; "unknown" outside a repository
+  std::string commit;  ///< git commit, with "-dirty" if files differ from it; "unknown" outside a repository
   std::string compiler, flags;
 };
 const BuildInfo& build_info();

@@ -83,7 +83,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// A whole number as a number, everything else as text.
+/// Integer texts as numbers, all others as text.
 ordered_json option_value(const std::string& text) {
   std::int64_t number = 0;
   const char* end = text.data() + text.size();

@@ -4,15 +4,15 @@
 
 namespace femcg::solver {
 
-/// Seconds of one thing, measured several times.
+/// Repeated measurements of a time, in seconds.
 class Samples {
  public:
   void add(double seconds) { seconds_.push_back(seconds); }
   bool empty() const { return seconds_.empty(); }
   int count() const { return static_cast<int>(seconds_.size()); }
-  /// The latest sample; there must be one.
+  /// Latest sample; there must be one.
   double last() const { return seconds_.back(); }
-  /// 0 where there are none.
+  /// 0 without samples.
   double median() const;
   double minimum() const;
   double maximum() const;

@@ -18,7 +18,7 @@ struct Solution {
   double residual = 0;
 };
 
-/// By load; of a point without loads, under "".
+/// Solutions by load; under "" without loads.
 std::vector<std::pair<std::string, Solution>> solutions_of(const StudyPoint& point) {
   std::vector<std::pair<std::string, Solution>> all;
   if (!point.converged()) return all;
@@ -32,7 +32,7 @@ std::vector<std::pair<std::string, Solution>> solutions_of(const StudyPoint& poi
 struct Value {
   std::string name;
   double value;
-  double noise;  ///< which rounding and CG may change it by
+  double noise;  ///< possible change by rounding and the tolerance of CG
 };
 
 std::vector<Value> values_of(const Solution& of) {
@@ -47,7 +47,7 @@ std::vector<Value> values_of(const Solution& of) {
   return values;
 }
 
-/// The points up to each that none comes after, each with the point before it.
+/// Chains of points that end at a point without successor, each with its predecessors (StudyRecord::point_before).
 std::vector<std::vector<std::size_t>> chains_of(const StudyRecord& study) {
   std::vector<std::size_t> before(study.points.size(), study.points.size());
   std::vector<char> is_last(study.points.size(), 1);
@@ -69,7 +69,7 @@ double cell_size(const StudyPoint& point) {
   return std::pow(static_cast<double>(size.cells), -1.0 / size.dimension);
 }
 
-/// p of a + b h^p through three values, by bisection: the ratio of their differences grows with p.
+/// Exponent p of a + b h^p through three values, by bisection: the ratio of their differences grows with p.
 double rate_of(std::span<const double, 3> h, std::span<const double, 3> values) {
   const double wanted = (values[1] - values[0]) / (values[2] - values[1]);
   const auto ratio = [&](double p) { return (std::pow(h[0] / h[1], p) - 1) / (1 - std::pow(h[2] / h[1], p)); };

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 4> of_cells{"mesh.refine", "mesh.size", "
 
 bool changes_cells(const std::string& key) { return std::ranges::find(of_cells, key) != of_cells.end(); }
 
-/// A column of the file: its title, and its text for a point, and for a load of it where it has several.
+/// A column of the file: its title, and its text for a point, and for one of its loads if it has several.
 struct Column {
   std::string title;
   std::function<std::string(std::size_t point, const LoadRecord* load)> text;
@@ -130,8 +130,8 @@ void add_errors(const StudyRecord& study, std::vector<Column>& columns) {
                        }});
 }
 
-/// How much each quantity changes from the point before, and the observed rates of that. `changes` must outlive the
-/// columns.
+/// Adds columns with the change of each quantity from the point before, and its observed rate. `changes` must outlive
+/// the columns.
 void add_changes(const std::vector<QuantityChanges>& changes, std::vector<Column>& columns) {
   std::vector<std::string> names;
   for (const QuantityChanges& each : changes)

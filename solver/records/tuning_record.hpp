@@ -9,31 +9,30 @@ namespace femcg::solver {
 
 /// Result of tuning the options of a run's operator (solver.tune).
 struct TuningRecord {
-  /// A setting that was tried.
+  /// A tried setting.
   struct Setting {
     std::map<std::string, std::string> options = {};
-    double seconds = 0;        ///< the least of its products; 0 where it made none
-    double conversion = 0;     ///< seconds until it could multiply
-    std::string refused = {};  ///< why it could not, else empty
+    double seconds = 0;        ///< least of its products; 0 if it made none
+    double conversion = 0;     ///< seconds of the conversion
+    std::string refused = {};  ///< reason why it was not possible, else empty
   };
 
   std::string requested = {};                     ///< auto or on
   std::string why = {};                           ///< one sentence
-  std::map<std::string, std::string> kept = {};   ///< by an earlier run, which this one began with
-  std::map<std::string, std::string> taken = {};  ///< what the run goes on with
-  bool to_the_bit = false;                 ///< the solution is, to the bit, that of a run which begins with `taken`
-  std::vector<Setting> tried = {};         ///< the first is what the run began with
-  std::vector<std::size_t> products = {};  ///< which of them made each product
+  std::map<std::string, std::string> kept = {};   ///< cached by an earlier run, the initial setting of this one
+  std::map<std::string, std::string> taken = {};  ///< final setting of the run
+  bool to_the_bit = false;                        ///< the solution is bitwise that of a run with `taken` throughout
+  std::vector<Setting> tried = {};                ///< the first is the initial setting
+  std::vector<std::size_t> products = {};         ///< index into `tried` for each product
   std::vector<double> fractions =
-      {};           ///< after each product, of the speed of the fastest found: the fastest until then
-  double lost = 0;  ///< seconds that products took longer than with the best setting known, conversions included
+      {};           ///< after each product: speed of the fastest setting so far, relative to the fastest found
+  double lost = 0;  ///< seconds lost relative to the best known setting, conversions included
 };
 
 nlohmann::ordered_json to_json(const TuningRecord& tuning);
-/// The settings that were tried as a person reads them, with their times, in lines: the first with all options, the
-/// others with those that differ.
+/// The tried settings as lines of text with their times: the first with all options, the others with those that differ.
 std::vector<std::string> tried_settings(const TuningRecord& tuning);
-/// "C 16, sigma 512".
+/// Options as text: "C 16, sigma 512".
 std::string listed(const std::map<std::string, std::string>& options);
 
 }  // namespace femcg::solver

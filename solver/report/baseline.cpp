@@ -12,14 +12,15 @@ namespace {
 
 using nlohmann::ordered_json;
 
-/// Whether a swept key's value stands elsewhere in a record, so that a comparison without this sweep has it too.
+/// True if a swept key's value is also elsewhere in a record, so that a comparison without this sweep has it too.
 bool is_told_otherwise(const std::string& axis, const ordered_json& options) {
   constexpr std::array told{"degree", "quadrature", "refine", "cells", "cell", "dofs", "precision", "preconditioner"};
   const std::string last_word = axis.substr(axis.rfind('.') + 1);  // all of it where there is no dot
   return options.contains(axis) || std::ranges::find(told, last_word) != told.end();
 }
 
-/// What makes two measurements comparable: the problem, the operator with its options, the precision and the device.
+/// Key of a measurement; equal keys are comparable: the problem, the operator with its options, the precision and the
+/// device.
 std::string key_of(const ordered_json& record) {
   const ordered_json& problem = record.at("problem");
   const ordered_json& op = record.at("operator");
@@ -31,10 +32,10 @@ std::string key_of(const ordered_json& record) {
   for (const auto& [axis, value] : record.at("sweep").items())
     if (!is_told_otherwise(axis, op.at("options"))) key += fmt::format(" {}={}", axis, to_line(value));
   const ordered_json& solve = record.at("solve");
-  // Earlier records say auto where jacobi ran.
+  // Older records say auto for jacobi.
   const ordered_json& preconditioner = solve.at("preconditioner");
   key += " " + (preconditioner == "auto" ? "\"jacobi\"" : to_line(preconditioner));
-  // Records of before they had options have none.
+  // Older records have no options of preconditioners.
   if (const auto options = solve.find("preconditioner_options"); options != solve.end() && !options->empty())
     key += " " + to_line(*options);
   if (const auto several = record.at("comparison").find("right_hand_sides");
@@ -61,7 +62,7 @@ Baseline::Baseline(const std::filesystem::path& file) : file_(file) {
           median > 0 ? Times{1 / comparison.at("iterations_per_second_maximum").get<double>(), 1 / median,
                              1 / comparison.at("iterations_per_second_minimum").get<double>()}
                      : Times{apply.at("minimum_seconds"), apply.at("median_seconds"), apply.at("maximum_seconds")};
-      if (comparison.at("repetitions") < 2) continue;  // no spread was measured
+      if (comparison.at("repetitions") < 2) continue;  // without repetitions there is no spread
       times_.insert_or_assign(key_of(record), times);
     }
   } catch (const ordered_json::exception&) {
@@ -76,7 +77,7 @@ std::optional<Baseline::Change> Baseline::change(const BenchmarkResult& row) con
   const Times& old = found->second;
   const Samples& now = row.ranked();
   Change change{Verdict::same, old.median / now.median()};
-  // Two runs of one program differ by a few percent, however even each is.
+  // Two runs of the same program differ by a few percent, however small the spread of each.
   constexpr double notable = 1.03;
   if (now.maximum() < old.fastest && change.ratio > notable) change.verdict = Verdict::faster;
   if (now.minimum() > old.slowest && change.ratio * notable < 1) change.verdict = Verdict::slower;

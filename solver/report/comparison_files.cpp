@@ -40,7 +40,7 @@ void ComparisonFiles::add(std::vector<BenchmarkResult> rows) {
   std::vector<std::string> warnings;
   for (const BenchmarkResult& row : rows) std::ranges::copy(row.record.warnings, std::back_inserter(warnings));
   std::ranges::move(rows, std::back_inserter(rows_));
-  // The files first: the terminal may be closed. Where they cannot be written, the table is all that there is.
+  // Writes the files first, since the terminal may be closed. If they cannot be written, prints at least the table.
   try {
     write();
   } catch (...) {
@@ -66,7 +66,7 @@ void ComparisonFiles::write() const {
 
 namespace {
 
-/// A sentence for each row that failed, where all that failed were refused; those of a sweep are said once.
+/// One sentence per failed row, each once, if all failures are refusals; else empty.
 std::vector<std::string> refusals(const std::vector<BenchmarkResult>& rows) {
   std::vector<std::string> sentences;
   for (const BenchmarkResult& row : rows) {

@@ -11,21 +11,21 @@
 
 namespace femcg::solver {
 
-/// Where the rows of a comparison go: tables on standard output as they come, and the files of the results folder,
-/// which hold at any time everything that was measured.
+/// Output of a comparison: tables on standard output, row by row, and files in the results folder, which at any time
+/// contain everything measured.
 class ComparisonFiles {
  public:
-  /// Throws MachineError where the folder cannot be made or written. Of several processes, all of which add their rows,
-  /// one reports: the others print and write nothing.
+  /// Throws MachineError if the folder cannot be made or written. On several processes all add their rows, but only one
+  /// reports: the others print and write nothing.
   ComparisonFiles(std::filesystem::path directory, const std::optional<Baseline>& baseline, const Console& console,
                   bool reports);
 
-  /// Says on standard error those that it has not said yet.
+  /// Prints new warnings on standard error.
   void note(const std::vector<std::string>& warnings);
   void add(std::vector<BenchmarkResult> rows);
-  /// Says where the files are and what changed against the baseline. The status: not_converged where an operator
-  /// disagrees or the comparison was interrupted, machine_failed where nothing could be timed, else done. Throws
-  /// InputError where nothing could be timed since what was asked for does not fit.
+  /// Prints where the files are and the changes from the baseline. Returns not_converged if an operator disagrees or
+  /// the comparison was interrupted, machine_failed if nothing could be timed, else done. Throws InputError if nothing
+  /// could be timed because the request does not fit the problem.
   ExitStatus finish(bool interrupted) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a comparison leaves behind for programs: compare.json and compare.csv.
+// Files of a comparison for programs: compare.json and compare.csv.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -99,17 +99,17 @@ ordered_json to_json(const BenchmarkResult& row, const Baseline* baseline) {
   return json;
 }
 
-/// A value of a record as a field; empty where it is absent or null.
+/// A value of a record as a field; empty if it is absent or null.
 std::string field_of(const ordered_json& record, const char* pointer) {
   const ordered_json::json_pointer at(pointer);
   if (!record.contains(at)) return "";
   const ordered_json& value = record.at(at);
   if (value.is_null() || (value.is_number_float() && !std::isfinite(value.get<double>()))) return "";
-  const ordered_json text = ordered_json::parse(to_line(value));  // in UTF-8
+  const ordered_json text = ordered_json::parse(to_line(value));  // replaces invalid UTF-8
   return csv_field(text.is_string() ? text.get<std::string>() : to_line(text));
 }
 
-/// The columns of compare.csv and where their values stand in a record.
+/// Columns of compare.csv and the places of their values in a record.
 constexpr std::pair<const char*, const char*> columns[] = {
     {"case", "/case"},
     {"matrix", "/problem/matrix"},

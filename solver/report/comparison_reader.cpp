@@ -1,4 +1,4 @@
-// Reads back what a comparison left behind for programs.
+// Reads the files of a comparison.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t largest_file = 64'000'000;  // bytes; a record has 2300
 constexpr int deepest_value = 20;
-constexpr std::size_t most_keys = 500;  // of one object, which is searched key by key
+constexpr std::size_t most_keys = 500;  // in one object, whose keys are searched linearly
 constexpr std::size_t most_values = 5'000'000;
 
 bool is_number(const ordered_json& value) { return value.is_number() || value.is_null(); }  // null: not finite
@@ -37,12 +37,12 @@ bool each(const ordered_json& value) {
 bool is_list(const ordered_json& value) { return value.is_array(); }
 bool is_pair(const ordered_json& value) { return value.is_array() && value.size() == 2 && each<is_number>(value); }
 
-/// Keys of one map of a record, which a JSON pointer names, with blanks in between.
+/// Keys of one map of a record, given by a JSON pointer; names are separated by blanks.
 struct Keys {
   std::string_view map, names;
 };
 
-/// The kind of value that stands at some keys of a record, where it is there. A key's map comes before what is in it.
+/// Required kind of the values at some keys of a record, where present. A map's rule precedes those of its entries.
 struct Rule {
   std::string_view words;
   bool (*holds)(const ordered_json&);
@@ -135,7 +135,7 @@ void check_kinds(const std::string& file, std::size_t number, const ordered_json
     }
 }
 
-/// Bounds what a file may make of the memory and of the stack.
+/// Parses JSON with limits on memory and nesting.
 ordered_json parse(const std::string& file, const std::string& text) {
   std::size_t values = 0;
   std::vector<std::size_t> keys(deepest_value + 2);
@@ -184,7 +184,7 @@ ordered_json parsed(const std::filesystem::path& file) {
   }
 }
 
-/// Throws InputError at the first record that has another schema, lacks one of the parts or has wrong kinds of values.
+/// Throws InputError at the first record with another schema, a missing part or values of a wrong kind.
 void check_records(const std::filesystem::path& file, const ordered_json& records, std::span<const char* const> parts) {
   std::size_t number = 0;
   for (const ordered_json& record : records) {

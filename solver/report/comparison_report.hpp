@@ -18,16 +18,16 @@ std::string_view name(Verdict verdict);
 /// Measurements of an earlier comparison.
 class Baseline {
  public:
-  /// Reads a compare.json. Throws InputError where there is none or it is something else.
+  /// Reads a compare.json. Throws InputError if it does not exist or is something else.
   explicit Baseline(const std::filesystem::path& file);
 
   struct Change {
     Verdict verdict = Verdict::same;
-    double ratio = 1;  ///< old seconds over new seconds, of the medians
+    double ratio = 1;  ///< old over new seconds, of the medians
   };
-  /// Against the same operator on the same problem, in the same precision on the same kind of device. Faster or slower
-  /// only where the ranges from the fastest to the slowest repetition do not overlap and the medians differ by more
-  /// than 3%. Nothing where one of the two has less than two repetitions of it.
+  /// Change relative to the same operator on the same problem, in the same precision on the same kind of device. Faster
+  /// or slower only if the ranges of the repetitions do not overlap and the medians differ by more than 3%. Empty
+  /// unless both have at least two repetitions.
   std::optional<Change> change(const BenchmarkResult& row) const;
   const std::filesystem::path& file() const { return file_; }
 
@@ -36,32 +36,30 @@ class Baseline {
   struct Times {
     double fastest, median, slowest;  ///< seconds of a CG iteration, or of a product
   };
-  std::map<std::string, Times> times_;  ///< by what was measured
+  std::map<std::string, Times> times_;  ///< by key of the measurement
 };
 
-/// First lines of a comparison: the system, and the machine.
+/// First lines of a comparison: the system and the machine.
 std::string opening(const Record& record);
 
-/// The rows of a comparison as a person reads them at 100 columns: a table for each problem, precision and device, the
-/// fastest first, then those that were not timed and why.
+/// Table of the rows for 100 columns or more: one per problem, precision and device, fastest first, followed by the
+/// rows that were not timed and the reasons.
 std::string table(const std::vector<BenchmarkResult>& rows);
 
-/// Preconditioners and operators by the time from nothing to the solution, where a comparison has whole solves; else
-/// empty.
+/// Table of preconditioners and operators by time to solution, if a comparison has whole solves; else empty.
 std::string solutions_table(const std::vector<BenchmarkResult>& rows);
 
-/// Changes against a baseline, beyond the spread of both.
+/// Changes relative to a baseline that exceed the spread of both.
 std::string changes(const std::vector<BenchmarkResult>& rows, const Baseline& baseline);
 
-/// The records of compare.json, which has one a line.
+/// Records of compare.json.
 nlohmann::ordered_json to_json(const std::vector<BenchmarkResult>& rows, const Baseline* baseline);
 
-/// The records of a compare.json that was written before. Throws InputError where there is none, it is something else,
-/// or it has another schema.
+/// Records of a stored compare.json. Throws InputError if it does not exist, is something else, or has another schema.
 nlohmann::ordered_json read_comparison(const std::filesystem::path& file);
-/// The same, or the record of a result.json as the one record of a list.
+/// The same; the record of a result.json gives a list with one record.
 nlohmann::ordered_json read_comparison_or_run(const std::filesystem::path& file);
-/// The error for a file that is no comparison.
+/// Error for a file that is no comparison.
 InputError not_a_comparison(const std::filesystem::path& file);
 
 /// compare.csv: a line per record of compare.json.

@@ -1,4 +1,4 @@
-// A comparison as a person reads it in a terminal of 100 columns or more.
+// Table of a comparison for a terminal of 100 columns or more.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,8 +16,7 @@ namespace {
 
 using Rows = std::vector<const BenchmarkResult*>;
 
-/// Rows that are measured on one problem, in one precision, on one device, with as many right-hand sides, belong in one
-/// table.
+/// Key of the table of a row: rows of the same problem, precision, device and number of right-hand sides share a table.
 auto table_of(const BenchmarkResult& row) {
   const ProblemSize& p = row.record.problem;
   return std::tuple(p.degree, p.cells, p.unknowns, p.quadrature, row.record.precision, row.record.device,
@@ -36,13 +35,13 @@ std::string percent(double fraction) {
   return fraction < 9.995 ? fmt::format("{:.0f}%", 100 * fraction) : std::string(">999%");
 }
 
-/// Three digits in at most six characters, up to a million.
+/// Number with three digits in at most six characters, up to a million.
 std::string short_number(double value) {
   if (value < 0.1) return fmt::format("{:.3f}", value);
   return value < 99.95 ? fmt::format("{:.3g}", value) : fmt::format("{:.0f}", std::min(value, 999999.0));
 }
 
-/// In at most four characters.
+/// Ratio in at most four characters.
 std::string short_ratio(double ratio) {
   return ratio < 9.995 ? fmt::format("{:.2f}", ratio) : ratio < 9999 ? fmt::format("{:.0f}", ratio) : ">1e4";
 }
@@ -56,7 +55,7 @@ const std::size_t widest = std::max<std::size_t>(100, terminal_width());  // the
 
 bool begins_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; }  // of UTF-8
 
-/// Bytes of the first `width` characters, or of all.
+/// Bytes of the first `width` characters, or of the whole text.
 std::size_t prefix_of_width(std::string_view text, std::size_t width) {
   std::size_t bytes = 0;
   for (; bytes < text.size(); ++bytes)
@@ -64,8 +63,8 @@ std::size_t prefix_of_width(std::string_view text, std::size_t width) {
   return bytes;
 }
 
-/// Lines as wide as the terminal, and 100 columns at least: what is longer goes on, indented, in the next, from the
-/// last blank before the edge.
+/// Wraps text at the width of the terminal, at least 100 columns, at the last blank before the edge; continuation lines
+/// are indented.
 std::string wrapped(std::string_view text) {
   constexpr std::string_view indent = "      ";
   std::string lines;
@@ -80,7 +79,7 @@ std::string wrapped(std::string_view text) {
   return fmt::format("{}{}\n", lines, text);
 }
 
-/// The swept keys that the rest of the heading does not show.
+/// Swept keys that the rest of the heading does not show.
 std::string swept(const BenchmarkResult& row) {
   constexpr std::array shown{"degree", "precision", "cells", "cell", "dofs", "refine"};
   std::string text;
@@ -115,7 +114,7 @@ std::string degree(const BenchmarkResult& row) {
   return row.source ? "" : fmt::format("degree {}, ", row.record.problem.degree);
 }
 
-/// How the rows of the assembled matrix are filled.
+/// Statistics of the rows of the assembled matrix, as text.
 std::string filling(const Rows& rows) {
   const auto found = std::ranges::find_if(rows, [](const BenchmarkResult* row) { return row->matrix != nullptr; });
   if (found == rows.end()) return "";
@@ -131,8 +130,8 @@ std::string filling(const Rows& rows) {
 constexpr std::size_t name_width = 17;
 constexpr std::string_view row_format = "  {:<17} {:>10} {:>6} {:>7} {:>8} {:>6} {:>7} {:>8} {:>4} {:>8} {:>7}\n";
 
-/// With several right-hand sides rates are those of each added up, and the last columns say how much faster each is
-/// than alone, in place of what does not depend on their number.
+/// Titles of the columns. With several right-hand sides, rates are summed over them, and the last columns show the
+/// speed-up over a single one instead of quantities that do not depend on their number.
 std::string column_titles(const BenchmarkResult& row) {
   const bool several = row.right_hand_sides > 1;
   return fmt::format(fmt::runtime(row_format), "operator", row.iteration.empty() ? "products/s" : "CG it/s", "+-",
@@ -165,7 +164,7 @@ std::string numbers(const BenchmarkResult& row) {
                                       : "-");
 }
 
-/// Names the rows whose times say little.
+/// Note on the rows with unreliable times.
 std::string refused(const Rows& timed) {
   std::string names;
   for (const BenchmarkResult* row : timed)
@@ -174,7 +173,7 @@ std::string refused(const Rows& timed) {
   return names.empty() ? "" : wrapped(fmt::format("  (less than half of the processor time asked for: {})", names));
 }
 
-/// What auto would take, and how much longer that is than the best.
+/// Choice of auto, and its time relative to the best.
 std::string automatic(const Rows& timed) {
   const auto found = std::ranges::find_if(timed, [](const BenchmarkResult* row) { return row->automatic.has_value(); });
   if (found == timed.end()) return "";
@@ -216,7 +215,7 @@ std::string one_table(Rows rows) {
   return text;
 }
 
-/// The rows of each table, in their order.
+/// Rows of each table, in their order.
 std::vector<Rows> tables_of(const std::vector<BenchmarkResult>& rows) {
   std::vector<Rows> tables;
   for (const BenchmarkResult& row : rows) {

@@ -18,10 +18,10 @@ using nlohmann::ordered_json;
 
 constexpr double tie = 0.03;
 
-/// One who takes part, by what is to be least.
+/// A candidate with the time that it is ranked by.
 struct Ranked {
   const Candidate* of;
-  double seconds, spread;  ///< half of what lies between the fastest and the slowest repetition
+  double seconds, spread;  ///< spread: half of the range of the repetitions
 };
 
 std::vector<Ranked> ranked(const std::vector<Candidate>& candidates, double iterations, bool with_set_up) {
@@ -33,13 +33,13 @@ std::vector<Ranked> ranked(const std::vector<Candidate>& candidates, double iter
   return all;
 }
 
-/// By the time to one solution, or by product where iterations are not known.
+/// Candidates ranked by the time to one solution, or by product if iterations are not known.
 std::vector<Ranked> ranked_to_the_end(const std::vector<Candidate>& candidates, double iterations, bool of_products) {
   const bool solved = iterations > 0 && !of_products;
   return ranked(candidates, solved ? iterations : 1, solved);
 }
 
-/// How many, from the best on, cannot be told from it.
+/// Number of leading candidates that are indistinguishable from the best.
 std::size_t tied(const std::vector<Ranked>& all) {
   const auto differs = [&](const Ranked& other) {
     const Ranked& best = all.front();
@@ -48,7 +48,7 @@ std::size_t tied(const std::vector<Ranked>& all) {
   return static_cast<std::size_t>(std::ranges::find_if(all, differs) - all.begin());
 }
 
-/// True if a candidate is among those.
+/// True if a candidate ties with the best.
 bool is_tied(const Candidate& one, const std::vector<Ranked>& all) {
   return std::ranges::any_of(std::span(all).first(tied(all)), [&](const Ranked& each) { return each.of == &one; });
 }
@@ -66,7 +66,7 @@ std::string more(const Ranked& than, const Ranked& other) {
 
 std::string bytes(double number) { return scaled(number, "B"); }
 
-/// Why one product takes less than another.
+/// Reason why one product is faster than another.
 std::string why(const Candidate& best, const Candidate& next) {
   constexpr double clearly = 0.97;
   if (best.moved_bytes <= 0 || next.moved_bytes <= 0) return "";
@@ -119,7 +119,7 @@ std::string with_options(const std::string& name, const std::map<std::string, st
   return options.empty() ? name : fmt::format("{} ({})", name, listed(options));
 }
 
-/// What the records share that are measured against each other.
+/// Key of a record's group, within which operators are compared.
 std::string group_of(const ordered_json& record) {
   std::string group;
   for (const char* pointer : {"/case", "/set", "/problem", "/operator/precision", "/operator/device", "/machine/device",
@@ -154,7 +154,7 @@ Candidate candidate_of(const ordered_json& record, bool of_products) {
   return candidate;
 }
 
-/// The operators of a group of records.
+/// Operators of a group of records.
 struct Group {
   explicit Group(const std::vector<ordered_json*>& group)
       : of_products(std::ranges::none_of(
@@ -171,11 +171,11 @@ struct Group {
 
   bool of_products;
   std::vector<Candidate> candidates;
-  std::vector<ordered_json*> records;  ///< of each of them
+  std::vector<ordered_json*> records;  ///< of each candidate
   double iterations = 0;
 };
 
-/// What can be measured against each other.
+/// Groups of comparable records.
 std::vector<Group> groups_of(ordered_json& records) {
   std::map<std::string, std::vector<ordered_json*>> groups;
   for (ordered_json& record : records)
@@ -207,7 +207,7 @@ std::vector<TimeToSolution> times_to_solution(const std::vector<Candidate>& cand
       return of.set_up + solves * iterations * of.median;
     };
     for (const Candidate& other : candidates) {
-      // The least number of solves, from 1 on, for which the other takes less.
+      // Least number of solves, from 1 on, for which the other operator is faster.
       double solves = 1;
       if (seconds(other, 1) >= time.seconds) {
         if (other.median >= one.median) continue;
@@ -228,7 +228,7 @@ std::vector<TimeToSolution> times_to_solution(const std::vector<Candidate>& cand
 
 namespace {
 
-/// Rows that were timed, and the iterations that CG is expected to take.
+/// Timed rows, and the expected number of CG iterations.
 struct Contest {
   explicit Contest(const std::vector<const BenchmarkResult*>& timed)
       : of_products(std::ranges::all_of(timed, [](const BenchmarkResult* row) { return row->iteration.empty(); })) {
@@ -249,7 +249,7 @@ struct Contest {
 
   bool of_products;
   std::vector<Candidate> candidates;
-  std::vector<const BenchmarkResult*> rows;  ///< of each of them
+  std::vector<const BenchmarkResult*> rows;  ///< of each candidate
   double iterations = 0;
 };
 

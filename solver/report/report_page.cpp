@@ -15,8 +15,7 @@ std::string report_page(std::string_view json) {
   const ReportPageText text = report_page_text();
   if (!text.absence.empty()) throw std::logic_error(std::string(text.absence));
   // A script element ends at "</script" and changes its rules at "<!--" (HTML standard, 13.2.5.4 and 4.12.1.3). In
-  // JSON,
-  // '<' stands only inside strings, where this is another way to write it.
+  // JSON, '<' occurs only inside strings, where it can be escaped.
   constexpr std::string_view less_than = "\\u003c";
   std::string page;
   page.reserve(text.before.size() + json.size() + 5 * std::ranges::count(json, '<') + text.after.size());

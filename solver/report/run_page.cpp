@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-/// As RFC 4648 has it.
+/// Base64 encoding (RFC 4648).
 std::string base64(std::string_view bytes) {
   constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string text;
@@ -46,7 +46,7 @@ ordered_json history_json(const std::string& name, const std::vector<Iteration>&
   return {{"name", name}, {"points", residual_points(history)}};
 }
 
-/// femcg-plot beside the program, else on the PATH; empty where it is at neither.
+/// femcg-plot in the program's folder, else on the PATH; empty if it is in neither.
 fs::path plot_program() {
   constexpr const char* name = "femcg-plot";
   std::error_code ignored;
@@ -60,7 +60,7 @@ fs::path plot_program() {
   return {};
 }
 
-/// Runs the program without its standard output. What it says on standard error, on one line, where it fails.
+/// Runs the program without its standard output. Returns its standard error on one line if it fails, else "".
 std::string failure_of(const std::vector<std::string>& command) {
   std::array<int, 2> said{};
   if (::pipe(said.data()) != 0) return "there is no pipe to it";

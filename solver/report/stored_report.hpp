@@ -7,10 +7,10 @@
 
 namespace femcg::solver {
 
-/// `femcg report`: the page of a comparison (report.html), from one or several stored compare.json, whose records it
-/// shows in the order of the files; or of runs (result.json), which it shows beside each other, and how they scale. An
-/// empty `page` is report.html beside the first file. Throws InputError where a file is missing or something else,
-/// MachineError where this build has no page, std::system_error where the page cannot be written.
+/// `femcg report`: the page (report.html) of a comparison, from one or several stored compare.json, with their records
+/// in the order of the files; or of runs (result.json), side by side, with their scaling. An empty `page` is
+/// report.html in the folder of the first file. Throws InputError if a file is missing or something else, MachineError
+/// if this build has no page, std::system_error if the page cannot be written.
 void report(const std::vector<std::filesystem::path>& files, std::filesystem::path page, const Console& console);
 
 }  // namespace femcg::solver

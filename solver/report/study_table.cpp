@@ -1,4 +1,4 @@
-// A study as a person reads it: a row for each point.
+// Table of a study: a row per point.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 struct Column {
   std::string title;
-  std::vector<std::string> cells;  ///< of each point
+  std::vector<std::string> cells;  ///< one per point
 
   std::size_t width() const {
     std::size_t most = title.size();
@@ -24,7 +24,7 @@ struct Column {
   }
 };
 
-/// All columns, the most wanted first.
+/// All columns, most important first.
 std::vector<Column> columns_of(const StudyRecord& study) {
   std::vector<Column> columns;
   const auto add = [&](const std::string& title, const auto& text) {
@@ -68,7 +68,7 @@ std::vector<Column> columns_of(const StudyRecord& study) {
   return columns;
 }
 
-/// How quantities change from point to point: of each as many of the last changes as there is room for.
+/// Changes of quantities from point to point: for each, as many of the last changes as fit.
 std::string changes_text(const StudyRecord& study, std::size_t width) {
   const std::vector<QuantityChanges> all = changes_of(study);
   if (all.empty()) return "";

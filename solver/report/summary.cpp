@@ -34,11 +34,11 @@ std::string explanation(StopReason reason) {
   return "";
 }
 
-/// Of a column of a table, in characters.
+/// Width of a table column in characters.
 constexpr std::size_t width = 16;
 constexpr std::size_t label_width = 11;
 
-/// What the solution is called, at the beginning of a line.
+/// Label of the solution at the beginning of a line.
 std::string label_of(const SolutionLabel& solution) { return on_one_line(solution.name, label_width); }
 
 void line(std::string& text, std::string_view label, const std::string& content) {
@@ -72,7 +72,7 @@ void describe_problem(std::string& text, const Record& r) {
   }
 }
 
-/// A line for each level of the preconditioner, the finest first.
+/// Adds a line per level of the preconditioner, finest first.
 void describe_levels(std::string& text, const Record& r) {
   for (const LevelSummary& level : r.hierarchy) {
     std::string more;
@@ -120,7 +120,7 @@ void describe_cost(std::string& text, const Record& r) {
                    scaled(r.unknowns_per_second(), "unknowns/s")));
 }
 
-/// Where the wall time went, a line for each step; those too short to matter share one.
+/// Adds the wall time of each step on a line; negligible steps share one.
 void describe_times(std::string& text, const Record& r) {
   constexpr double notable = 0.005;
   const double all = total(r.steps);
@@ -143,10 +143,10 @@ void describe_times(std::string& text, const Record& r) {
   row("", "in all", all, "");
 }
 
-/// The direction of kappa du/dn through a boundary.
+/// Direction of kappa du/dn through a boundary.
 std::string_view in_or_out(double flux) { return flux > 0 ? "in" : flux < 0 ? "out" : ""; }
 
-/// A number that may be none, as the mean of a group without facets.
+/// Number as text; "-" for NaN, such as the mean of a group without facets.
 std::string or_none(double value) { return std::isnan(value) ? "-" : fmt::format("{:.6g}", value); }
 
 std::string balance_text(const Balance& balance) {
@@ -154,7 +154,7 @@ std::string balance_text(const Balance& balance) {
                      balance.sources, balance.out, balance.sinks, balance.relative_error());
 }
 
-/// Digits that show how u varies, beside an offset that may be much larger; `least` where it is not.
+/// Number of digits that resolves the variation of u, whose offset may be much larger; at least `least`.
 int digits_of(const Quantities& q, int least) {
   constexpr int most = 17, beyond = 9;
   const double range = q.maximum - q.minimum, size = std::max(std::abs(q.minimum), std::abs(q.maximum));
@@ -162,12 +162,12 @@ int digits_of(const Quantities& q, int least) {
   return std::clamp(static_cast<int>(std::ceil(std::log10(size / range))) + least + 5 - beyond, least, most);
 }
 
-/// u, or a mean of it: nothing where a group has no facets.
+/// u, or a mean of it; "-" if a group has no facets.
 std::string value_text(double value, const Quantities& q, int least = 9) {
   return std::isnan(value) ? "-" : fmt::format("{:.{}g}", value, digits_of(q, least));
 }
 
-/// Regions and boundary groups, a line each.
+/// Adds a line per region and boundary group.
 void describe_parts(std::string& text, const Record& r) {
   const Quantities& q = *r.quantities;
   const bool plane = r.problem.dimension == 2;
@@ -190,7 +190,7 @@ void describe_parts(std::string& text, const Record& r) {
   line(text, "balance", balance_text(q.balance));
 }
 
-/// Of an error to the norm of the exact solution.
+/// Ratio of an error to the norm of the exact solution.
 std::string relative(double error, double norm) { return norm > 0 ? fmt::format(" ({:.2e} of it)", error / norm) : ""; }
 
 void describe_solution(std::string& text, const Record& r) {
@@ -208,7 +208,7 @@ void describe_solution(std::string& text, const Record& r) {
                      relative(r.errors->h1, r.errors->norm_h1)));
 }
 
-/// A line of a table: a label, what it is of, and a value for each of some loads.
+/// Adds a line of a table: a label, a description, and a value for each of some loads.
 template <class Cell>
 void row(std::string& text, std::string_view label, const std::string& what, std::span<const LoadRecord> loads,
          const Cell& cell) {
@@ -217,7 +217,7 @@ void row(std::string& text, std::string_view label, const std::string& what, std
   line(text, label, fmt::format("{:<16}{}", what, cells));
 }
 
-/// A table with a column for each of the loads, as many beside each other as the terminal has room for.
+/// Adds tables with a column per load, as many columns side by side as fit the terminal.
 void describe_loads(std::string& text, const Record& r) {
   constexpr std::size_t of_labels = 2 + label_width + 1 + width;
   const std::size_t beside = (terminal_width() - of_labels) / (width + 1);

@@ -11,21 +11,21 @@
 
 namespace femcg::solver {
 
-/// The operator as that of several processes; null where there is one process.
+/// The operator as a distributed one; null on one process.
 template <std::floating_point T>
 const operators::DistributedOperator<T>* distributed(const operators::Operator<T>& a) {
   return dynamic_cast<const operators::DistributedOperator<T>*>(&a);
 }
 
-/// True if the user asked to stop; the same on all processes, as of the last sum.
+/// True if the user asked to stop; the same on all processes, as of the last global sum.
 template <std::floating_point T>
 bool is_asked_to_stop(const operators::Operator<T>& a, const StopRequested& stop) {
   const auto* of_several = distributed(a);
   return of_several != nullptr ? of_several->vector_kernels().asked_to_stop() : stop();
 }
 
-/// How CG is to solve a case with an operator, on one load (CgOptions) or all at once (SystemsCgOptions); the caller
-/// adds where it begins, how solutions are checked and who is told of iterations.
+/// CG options of a case and an operator, for one load (CgOptions) or all at once (SystemsCgOptions); the caller adds
+/// the initial guess, the checks of solutions and the monitor.
 template <class Options, std::floating_point T>
 Options cg_options_as(const SolverChoice& solver, const operators::Operator<T>& a,
                       const Preconditioner<T>& preconditioner) {
@@ -36,7 +36,7 @@ Options cg_options_as(const SolverChoice& solver, const operators::Operator<T>& 
   options.approximates = solver.full_multigrid;
   const auto* of_several = distributed(a);
   if (preconditioner.waits() || (of_several != nullptr && !of_several->gpus_run_alone())) {
-    options.captured = false;  // the host sends and adds up within an iteration
+    options.captured = false;  // the host sends and reduces within an iteration
     options.check_every = 1;
   }
   if constexpr (std::is_same_v<Options, CgOptions<T>>) {

@@ -22,7 +22,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// The files that a run will write, as a comment.
+/// Files that a run will write, as a comment.
 std::string expected_files(const OutputChoice& output, const SolutionLabel& label, const Problem& problem) {
   const std::int64_t bytes = bytes_of_files(output, problem, SolutionFile(output, label, problem));
   require_disk(output.directory, bytes);
@@ -32,12 +32,12 @@ std::string expected_files(const OutputChoice& output, const SolutionLabel& labe
                      there ? fmt::format(", {} are free", scaled(static_cast<double>(*there), "B")) : "");
 }
 
-/// The memory that a run needs, and the predicted times of operators, as comments.
+/// Memory need of a run, and predicted times of operators, as comments.
 template <std::floating_point T>
 std::string estimates(const SolverChoice& solver, const Problem& problem, operators::Device device,
                       const RunContext& context) {
   OperatorChoice op = solver.op;
-  const bool known = device == operators::Device::host || has_gpu();  // a GPU that is insisted on may be elsewhere
+  const bool known = device == operators::Device::host || has_gpu();  // a requested GPU may be on another host
   if (!known && is_automatic(op)) return "# operator auto: decided where the GPU is\n";
   Record record;
   record.device = device;

@@ -9,10 +9,10 @@ namespace femcg::solver {
 
 namespace {
 
-/// True if the driver's device files are there; asking the driver itself takes most of the time of its start.
+/// True if the driver's device files exist; asking the driver itself takes most of its start-up time.
 bool may_have_gpu() {
   return operators::built_with_cuda() &&
-         (std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg"));  // the latter on Windows
+         (std::filesystem::exists("/dev/nvidiactl") || std::filesystem::exists("/dev/dxg"));  // /dev/dxg: on Windows
 }
 
 operators::Device start_device(const SolverChoice& solver) {
@@ -41,7 +41,7 @@ operators::Device DeviceStart::device() {
   begin();
   const operators::Device device = started_.get();
   if (device == operators::Device::cuda) {
-    operators::cuda_device_in_use();  // by this thread from now on
+    operators::cuda_device_in_use();  // selects the GPU for this thread
     clocks_ = std::async(std::launch::async, operators::cuda_start_clocks);
   }
   return device;

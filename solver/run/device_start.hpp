@@ -9,23 +9,25 @@
 
 namespace femcg::solver {
 
-/// The device of a run, as a case asks for it. A GPU takes half a second to start, which a thread does concurrently
-/// with the processor's first steps: mesh, space and load. No GPU may be used until device() has returned.
+/// The device of a run as requested by a case. A GPU takes half a second to start; a thread starts it concurrently with
+/// the first steps on the processor: mesh, space and load. No GPU may be used until device() has returned.
 class DeviceStart {
  public:
-  /// All must outlive it. Several processes choose at once (choose_shared_device), as one does where no GPU can be
-  /// there, so that what is wrong is said before anything is done. Throws as device(). Collective.
+  /// All arguments must outlive this object. Several processes choose the device in the constructor
+  /// (choose_shared_device), and so does one without a GPU, so that errors are reported before any work. Throws like
+  /// device(). Collective.
   DeviceStart(const SolverChoice& solver, const DistributionChoice& distribution,
               const operators::Communicator& processes);
 
-  /// Lets the thread begin. Not before a process is forked, which would inherit locks of the driver's libraries.
+  /// Starts the thread. Must not be called before a process is forked, which would inherit locks of the driver's
+  /// libraries.
   void begin();
-  /// Throws InputError where the operator has no version for the device, and MachineError where a GPU that is asked for
-  /// is not there.
+  /// Waits for the device. Throws InputError if the operator has no version for it, and MachineError if a requested GPU
+  /// does not exist.
   operators::Device device();
-  /// False where it is known without a GPU's driver that none is used.
+  /// False if it is known without the GPU's driver that none is used.
   bool may_be_gpu() const { return may_be_gpu_; }
-  /// Why there are GPUs that several processes do not use; else empty.
+  /// Reason why several processes do not use existing GPUs; else empty.
   const std::string& why_on_host() const { return why_on_host_; }
 
  private:

@@ -41,7 +41,7 @@ ProcessRecord record_of(const Division& of, const DistributedOperator<T>& a, con
 }  // namespace
 
 void measure_copies(const Communicator& communicator, Record& record) {
-  communicator.sum(0.0);  // all begin together
+  communicator.sum(0.0);  // barrier: all start at the same time
   const CopyBandwidth copies = measure_copy_bandwidth(record.device);
   const bool known = communicator.sum(copies.bytes_per_second > 0 ? 0.0 : 1.0) == 0;
   const double all = communicator.sum(copies.bytes_per_second);
@@ -68,7 +68,7 @@ Samples time_products(const operators::Operator<T>& a, const Communicator& commu
   operators::fill(y, T(0));
   operators::Scalar energy(a.device());
   for (int i = 0; i <= count; ++i) {
-    communicator.sum(0.0);  // all begin together
+    communicator.sum(0.0);  // barrier: all start at the same time
     double seconds = 0;
     timed(seconds, [&] {
       a.apply(x, y, &energy);

@@ -28,7 +28,7 @@ using operators::Device;
 
 namespace {
 
-/// A hash of texts that are the same or not: FNV-1a, of words of eight bytes where there are so many.
+/// FNV-1a hash of a text for equality tests, over words of eight bytes where possible.
 std::uint64_t hash_of(std::string_view text, std::uint64_t hash = 0xcbf29ce484222325U) {
   constexpr std::uint64_t prime = 0x100000001b3U;
   std::uint64_t word = 0;
@@ -51,7 +51,7 @@ std::uint64_t hash_of_program() {
   return hash;
 }
 
-/// The one in use, as no other is called; empty where there is none.
+/// UUID of the GPU in use; empty without a GPU.
 std::string gpu_in_use(Device device) {
   return device == Device::cuda ? operators::cuda_uuids().at(operators::cuda_device_in_use().value()) : "";
 }
@@ -62,12 +62,12 @@ std::string host_name() {
   return name;
 }
 
-/// Which GPU each process has: of those that it sees, the one that the fewest before it have.
+/// GPU of each process: the one, among those visible to it, that the fewest preceding processes have.
 struct SharedGpus {
   int mine = 0;     ///< its number
-  int most = 0;     ///< processes that have one GPU, where that is most
-  int count = 0;    ///< GPUs that are taken
-  int without = 0;  ///< processes that see none
+  int most = 0;     ///< largest number of processes on one GPU
+  int count = 0;    ///< number of GPUs in use
+  int without = 0;  ///< number of processes without a visible GPU
 };
 SharedGpus shared_gpus(const Communicator& communicator) {
   constexpr std::size_t uuid_bytes = 16;
@@ -186,8 +186,8 @@ std::vector<std::int32_t> partition(const MeshChoice& choice, const Distribution
 
 namespace {
 
-/// The part of a mesh that the first process has made, and that all refine from where it has so many cells that their
-/// shares are even.
+/// Divides a mesh made by the first process; all processes refine their parts once the mesh has enough cells for
+/// balanced parts.
 mesh::MeshPart divided_mesh(const MeshChoice& choice, const DistributionChoice& distribution,
                             const Communicator& communicator) {
   constexpr std::int64_t cells_of_process = 1000;
@@ -207,7 +207,7 @@ mesh::MeshPart divided_mesh(const MeshChoice& choice, const DistributionChoice& 
   }
   communicator.broadcast(std::span(left), 0);
   for (; left.front() > 0; --left.front()) part = operators::refined(communicator, part);
-  const std::vector<std::string> warnings = part.mesh.warnings;  // those of a part alone say nothing of the whole
+  const std::vector<std::string> warnings = part.mesh.warnings;  // warnings about a part do not apply to the whole
   do_on_all(communicator, [&] { validate_box(choice, part.mesh); });
   part.mesh.warnings = warnings;
   return part;
@@ -281,7 +281,7 @@ void require_memory_of_all(MemoryEstimate need, const std::string& op, Device de
 
 double expected_iterations(const Problem& problem, const SolverChoice& solver, const Communicator& communicator) {
   if (communicator.size() == 1) return expected_iterations(problem, solver);
-  // By the rule for a part, CG takes fewer iterations than for the whole, which is so much longer.
+  // The rule gives fewer iterations for a part than for the whole, whose extent is larger by this factor.
   const auto cells = static_cast<double>(problem.form().cells());
   const double parts = communicator.sum(cells) / std::max(1.0, cells);
   if (!communicator.is_first()) return 0;

@@ -15,48 +15,47 @@
 
 namespace femcg::solver {
 
-/// The sentence that refuses `what` to several processes, and says what to do instead.
+/// Message that refuses `what` on several processes, and suggests an alternative.
 std::string is_for_one_process(const std::string& what, const std::string& instead);
 
-/// Throws InputError where output is asked for that several processes do not have.
+/// Throws InputError if output is requested that several processes do not support.
 void require_supported(const OutputChoice& output);
 
-/// Throws InputError, on all processes, where they are of different builds, or have different texts: of `what`.
-/// Collective.
+/// Throws InputError on all processes if their builds or their texts of `what` differ. Collective.
 void require_same(const std::string& what, const std::string& text, const operators::Communicator& communicator);
 
-/// The device of all processes: GPUs where the case asks for them, or leaves it open and each process can have one. A
-/// process takes the GPU, of those that it sees, that the fewest processes before it have taken. `why` says why GPUs
-/// are not used. Throws InputError where more processes would share a GPU than the case allows, or the operator has no
-/// version for the device, and MachineError where there is no GPU. Collective.
+/// Device of all processes: GPUs if the case asks for them, or leaves the choice and each process can have one. A
+/// process takes the GPU, among those visible to it, that the fewest preceding processes have taken. `why`: reason why
+/// GPUs are not used. Throws InputError if more processes would share a GPU than the case allows, or if the operator
+/// has no version for the device, and MachineError if there is no GPU. Collective.
 operators::Device choose_shared_device(const SolverChoice& solver, const DistributionChoice& distribution,
                                        const operators::Communicator& communicator, std::string& why);
 
-/// How the cells are divided; never automatic. Throws InputError where the mesh has no blocks.
+/// Partition of the cells; never automatic. Throws InputError if blocks are requested for a mesh without blocks.
 Partition chosen_partition(const MeshChoice& mesh, const DistributionChoice& distribution);
 
-/// The part of the mesh of this process, all of it where it is alone. Blocks of a box are made by each process;
-/// otherwise the first makes the mesh, divides it, and sends each its part. Warnings stay with the first. Collective.
+/// This process's part of the mesh, the whole mesh on one process. Blocks of a box are made by each process; otherwise
+/// the first process makes the mesh, divides it, and sends the parts. Only the first has warnings. Collective.
 mesh::MeshPart make_mesh_part(const MeshChoice& choice, const DistributionChoice& distribution,
                               const operators::Communicator& communicator);
 
-/// The process of each cell of a whole mesh, one of so many.
+/// Process of each cell of a whole mesh, for `processes` processes.
 std::vector<std::int32_t> partition(const MeshChoice& choice, const DistributionChoice& distribution,
                                     const mesh::Mesh& mesh, int processes);
 
-/// True if every host has a spare core for each of its processes beside their threads. The record gets a warning where
-/// there are more threads than cores, and where progress threads (distribution.mode: task) go without for want of
-/// cores. Collective.
+/// True if every host has a spare core for each of its processes in addition to their threads. Adds a warning to the
+/// record if there are more threads than cores, and if progress threads (distribution.mode: task) are not used for lack
+/// of cores. Collective.
 bool check_threads(const operators::Communicator& communicator, bool needs_progress_threads, Record& record);
 
-/// Adds a need to `all`, where both are in memory at the same time.
+/// Adds a need to `all`; both are in memory at the same time.
 void add(const MemoryEstimate& need, MemoryEstimate& all);
-/// Throws operators::OutOfMemory, on all processes, where a host, or its GPU, has too little memory for all processes
-/// that are on it. Collective.
+/// Throws operators::OutOfMemory on all processes if a host, or its GPU, has too little memory for all its processes.
+/// Collective.
 void require_memory_of_all(MemoryEstimate need, const std::string& op, operators::Device device,
                            const operators::Communicator& communicator);
 
-/// About how many iterations CG takes on the whole, by what the first process has of it; on the others 0. Collective.
+/// Estimated CG iterations for the whole problem, from the first process's part; 0 on the others. Collective.
 double expected_iterations(const Problem& problem, const SolverChoice& solver,
                            const operators::Communicator& communicator);
 

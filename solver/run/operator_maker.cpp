@@ -28,8 +28,8 @@ namespace {
 
 const OperatorDescription& row_of(const OperatorChoice& op) { return *operators::find_operator(op.name); }
 
-/// Bytes of a conversion and what making it takes. Throws std::invalid_argument as making does, and where rows would
-/// come from the host.
+/// Bytes of a conversion, including those to make it. Throws std::invalid_argument like making it, and if rows would be
+/// streamed from the host.
 template <std::floating_point T>
 std::int64_t bytes_of_conversion(const OperatorChoice& op, const operators::Ingredients<T>& from) {
   const operators::Extent<T> extent{from.device, from.form, from.matrix.get(), from.reserved_bytes};
@@ -75,7 +75,7 @@ MemoryEstimate OperatorMaker<T>::need_of(const OperatorChoice& op) {
   const bool of_matrix = user.row->needs == Needs::matrix;
   MemoryEstimate all;
   do_on_all(context_.processes, [&] {
-    for (Part& part : parts_ | std::views::reverse) {  // the interface's is there while the larger one is made
+    for (Part& part : parts_ | std::views::reverse) {  // the interface's exists while the larger interior one is made
       if (is_left_out(part)) continue;
       if (of_matrix && !part.rows) part.rows.emplace(*part.form, record_.device);
       const MemoryEstimate need =

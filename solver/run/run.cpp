@@ -28,7 +28,7 @@ using operators::Device;
 
 namespace {
 
-/// The device of the run, in the record.
+/// Determines the device of the run, and enters it in the record.
 void settle_device(const SolverChoice& solver, DeviceStart& start, CachedParts& kept, const RunContext& context,
                    Record& record) {
   const Problem& problem = kept.discrete->problem;
@@ -51,8 +51,8 @@ void settle_device(const SolverChoice& solver, DeviceStart& start, CachedParts& 
   record.machine.device = device_name(record.device);
 }
 
-/// The bandwidths that products are held against: of copies, by all processes at the same time, and of the host's link
-/// where rows are streamed.
+/// Measures the reference bandwidths of products: of copies, by all processes at the same time, and of the host's link
+/// if rows are streamed.
 void measure_bandwidths(CachedParts& kept, const RunContext& context, Record& record) {
   context.progress.step("measuring the copy bandwidth", name(record.device));
   if (!context.alone()) return measure_copies(context.processes, record);
@@ -63,21 +63,21 @@ void measure_bandwidths(CachedParts& kept, const RunContext& context, Record& re
       record.warnings.push_back(measured.warning);
   };
   if (record.machine.copy_bandwidth == 0) record.machine.copy_bandwidth = kept.copy_bandwidth;
-  if (record.machine.copy_bandwidth == 0)  // else it was needed before
+  if (record.machine.copy_bandwidth == 0)  // unless measured before
     note(copy_bandwidth_of(record.device), record.machine.copy_bandwidth);
   kept.copy_bandwidth = record.machine.copy_bandwidth;
   if (record.footprint.link_bytes > 0) note(measure_link_bandwidth(), record.machine.link_bandwidth);
 }
 
-/// A summary as it is printed, and as run.log has it.
+/// Summary for the terminal and run.log.
 std::string printed(const Case& resolved, const Record& record) {
   return printable(fmt::format("{}\n{}{}  {:<11} {}{}\n", resolved.title.empty() ? resolved.name : resolved.title,
                                summary(record), record.distribution ? summary(*record.distribution) : "", "results",
                                resolved.output.directory.string(), to_text(record.files)));
 }
 
-/// The record gets the times of all steps but for the writing of its own file and of run.log, which are written again
-/// where a picture is drawn from the files.
+/// Writes the results. The record gets the times of all steps except writing its own file and run.log, which are
+/// written again if a picture is drawn from the files.
 void write_results(const Case& resolved, const std::vector<std::vector<double>>& solutions, RunFiles& of_solutions,
                    mesh::FileGroup& files, const RunContext& context, Record& record) {
   of_solutions.add(solutions);
@@ -101,7 +101,7 @@ void write_results(const Case& resolved, const std::vector<std::vector<double>>&
     }
     write_result_page(resolved.output, record, png);
   }
-  context.processes.sum(0.0);  // until all is written
+  context.processes.sum(0.0);  // barrier: all files are written
 }
 
 }  // namespace
@@ -123,7 +123,7 @@ Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunC
   if (!context.alone()) require_supported(resolved.output);
   Record record = begun_run(resolved);
 
-  // Mesh, function space, problem; a GPU starts meanwhile.
+  // Mesh, function space, problem; a GPU starts concurrently.
   DeviceStart device(resolved.solver, resolved.distribution, context.processes);
   discretise(resolved, kept, device, context, record);
   const mesh::MeshPart& part = *kept.part;

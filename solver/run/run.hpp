@@ -12,17 +12,17 @@
 
 namespace femcg::solver {
 
-/// `femcg run`: solves a case on all processes, which call it with the same case; the first prints the summary and
-/// writes the results folder. Throws InputError for what several processes do not have (require_supported).
+/// `femcg run`: solves a case on all processes, each called with the same case; the first prints the summary and writes
+/// the results folder. Throws InputError for options that several processes do not support (require_supported).
 ExitStatus run(const Case& resolved, const Console& console, const StopRequested& stop,
                const operators::Communicator& processes = operators::Communicator::alone());
 
-/// A run without what it prints; it writes its results folder where that is wanted. Collective; the record is complete
-/// on the first process.
+/// A run without printing; writes its results folder if `writes`. Collective; the record is complete on the first
+/// process.
 Record run_case(const Case& resolved, CachedParts& kept, bool writes, const RunContext& context);
 
-/// `femcg check`: reads and checks everything that a case names; solves and writes nothing. Warnings go to standard
-/// error. Returns what memory a run would need, as comments of YAML.
+/// `femcg check`: reads and checks everything that a case refers to; solves and writes nothing. Warnings go to standard
+/// error. Returns the memory need of a run as YAML comments.
 std::string check(const Case& resolved, const Console& console);
 
 }  // namespace femcg::solver

@@ -17,7 +17,7 @@ using Solutions = std::vector<std::vector<double>>;
 
 constexpr std::array all_pieces{Pieces::solution, Pieces::boundary};
 
-/// Files of one process.
+/// Files of a run on one process.
 class WholeFiles final : public RunFiles {
  public:
   WholeFiles(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, mesh::FileGroup& group)
@@ -53,7 +53,7 @@ class WholeFiles final : public RunFiles {
   SolutionFile file_;
 };
 
-/// Files of several processes, a piece of each.
+/// Files of a run on several processes, one piece each.
 class PieceFiles final : public RunFiles {
  public:
   PieceFiles(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, mesh::FileGroup& group,
@@ -71,10 +71,10 @@ class PieceFiles final : public RunFiles {
   }
   void prepare(const Solutions&) override {}
 
-  /// The first process's own piece of the solution, where it has one, is in the group already.
+  /// Adds the pieces; the first process's own piece of the solution, if any, is in the group already.
   void add(const Solutions& solutions) override {
     for (const Pieces of : all_pieces) {
-      std::vector<int> ranks;  // that have a piece
+      std::vector<int> ranks;  // with a piece
       if (is_wanted(of)) {
         const std::string mine = text(of, solutions);
         if (!processes_.is_first()) processes_.send_text(mine, 0);
@@ -98,7 +98,7 @@ class PieceFiles final : public RunFiles {
 
  private:
   bool is_wanted(Pieces of) const { return of == Pieces::solution ? output_.vtu : output_.boundary; }
-  /// Empty where this process has no piece, or it is in the group.
+  /// Text of this process's piece; empty if it has none, or if it is in the group.
   std::string text(Pieces of, const Solutions& solutions) {
     return of == Pieces::solution ? solution_->text(solutions) : boundary_piece(output_, label_, problem_, solutions);
   }

@@ -12,11 +12,11 @@
 
 namespace femcg::solver {
 
-/// The files of a run that have its solutions: solution.vtu and boundary.vtu of one process; of several their pieces,
-/// which travel to the first, since the others need not see its disk. Everything here is collective.
+/// Files of a run with its solutions: solution.vtu and boundary.vtu on one process; on several their pieces, which are
+/// sent to the first, since the others may not share its disk. All functions are collective.
 class RunFiles {
  public:
-  /// All must outlive it.
+  /// All arguments must outlive this object.
   RunFiles(const OutputChoice& output, const SolutionLabel& label, const Problem& problem, mesh::FileGroup& group)
       : output_(output), label_(label), problem_(problem), group_(group) {}
   virtual ~RunFiles() = default;
@@ -24,11 +24,11 @@ class RunFiles {
   RunFiles& operator=(const RunFiles&) = delete;
 
   virtual std::vector<std::string> names() const = 0;
-  /// Bytes of all of them, before anything is solved.
+  /// Expected bytes of all files, before solving.
   virtual std::int64_t expected_bytes() const = 0;
-  /// Computes what these solutions, coefficients of all dofs of this process, must have before they are written.
+  /// Computes derived fields of these solutions, coefficients of all dofs of this process, before they are written.
   virtual void prepare(const std::vector<std::vector<double>>& solutions) = 0;
-  /// Adds the files to the group, on the first process, and has those of an earlier run that are not written now go.
+  /// Adds the files to the group, on the first process, and removes those of an earlier run that are not written now.
   virtual void add(const std::vector<std::vector<double>>& solutions) = 0;
 
  protected:
@@ -38,7 +38,7 @@ class RunFiles {
   mesh::FileGroup& group_;
 };
 
-/// The files that a case asks for.
+/// Files that a case asks for.
 std::unique_ptr<RunFiles> make_run_files(const OutputChoice& output, const SolutionLabel& label, const Problem& problem,
                                          mesh::FileGroup& group, const RunContext& context);
 

@@ -101,10 +101,10 @@ OperatorDecision decide_for(const SolverChoice& solver, const Problem& problem, 
 
 namespace {
 
-/// The operators that a run is to make.
+/// Operators that a run is to make.
 struct Candidates {
   OperatorChoice op;
-  std::optional<OperatorChoice> runner_up;  ///< where timed products are to decide
+  std::optional<OperatorChoice> runner_up;  ///< if timing trials are to decide
   std::string expected, why;                ///< OperatorDecision
 };
 
@@ -114,7 +114,7 @@ OperatorChoice choice_from(const nlohmann::json& json, const Place& place) {
   return {json.at(0), json.at(1).get<operators::Options>(), place};
 }
 
-/// The operators that `operator: auto` stands for, as the first process expects of its own part. Collective.
+/// Candidates of `operator: auto`, predicted by the first process for its own part. Collective.
 template <std::floating_point T>
 Candidates candidates_of(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
                          const RunContext& context, Record& record) {
@@ -140,8 +140,8 @@ Candidates candidates_of(const SolverChoice& solver, const Problem& problem, Ope
   return candidates;
 }
 
-/// An operator with the options that tuning has cached for it, where it can be had with them. From run to run several
-/// processes come to the same bits unless they are asked to tune: they take nothing.
+/// An operator with its cached tuned options, if it is possible with them. Several processes use no cached tuning, so
+/// that their results are bitwise reproducible unless tuning is requested.
 template <std::floating_point T>
 OperatorChoice with_cached_tuning(const SolverChoice& solver, const Problem& problem, const OperatorChoice& op,
                                   OperatorMaker<T>& maker, std::optional<CachedTuning>& kept, const RunContext& context,
@@ -151,7 +151,7 @@ OperatorChoice with_cached_tuning(const SolverChoice& solver, const Problem& pro
   if (!found.warning.empty()) record.warnings.push_back(std::move(found.warning));
   if (!found.kept) return op;
   OperatorChoice with = op;
-  with.options.insert(found.kept->options.begin(), found.kept->options.end());  // what is given stays
+  with.options.insert(found.kept->options.begin(), found.kept->options.end());  // given options take precedence
   try {
     timed(record.seconds.assembly, [&] { return maker.need_of(with); });
   } catch (const InputError& error) {
@@ -180,7 +180,7 @@ MadeOperators<T> make_candidates(const SolverChoice& solver, const Problem& prob
   maker.assemble(ops, record.memory.reserved_bytes);
   made.a = maker.make(ops[0]);
   if (candidates.runner_up) made.runner_up = maker.make(ops[1]);
-  constexpr std::int64_t vectors = 16;  // of CG, while the matrix is there
+  constexpr std::int64_t vectors = 16;  // of CG, while the matrix is in memory
   const bool tunable = std::ranges::any_of(ops, [&](const auto& op) { return is_tunable(op.name, record.device); });
   const bool has_memory =
       operators::available_bytes(Device::host) > vectors * std::int64_t{sizeof(double)} * problem.form().unknowns;
@@ -188,7 +188,7 @@ MadeOperators<T> make_candidates(const SolverChoice& solver, const Problem& prob
   return made;
 }
 
-/// The operator that a rule tells; none where there is no such rule, or not the memory.
+/// The operator chosen by a rule; empty if no rule applies, or memory does not suffice.
 template <std::floating_point T>
 MadeOperators<T> make_by_rule(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
                               const RunContext& context, Record& record) {
@@ -203,7 +203,7 @@ MadeOperators<T> make_by_rule(const SolverChoice& solver, const Problem& problem
   }
 }
 
-/// The operator that is expected to be there first, and its runner-up where both fit into memory.
+/// The operator with the least predicted time, and its runner-up if both fit into memory.
 template <std::floating_point T>
 MadeOperators<T> make_as_predicted(const SolverChoice& solver, const Problem& problem, OperatorMaker<T>& maker,
                                    const RunContext& context, Record& record) {
@@ -216,7 +216,7 @@ MadeOperators<T> make_as_predicted(const SolverChoice& solver, const Problem& pr
   return make_candidates(solver, problem, candidates, maker, context, record);
 }
 
-/// True if an operator multiplies cells and loses the energies that CG adds up of them (loses_energies). Collective.
+/// True if an operator by cells loses the energies that CG sums over them (loses_energies). Collective.
 template <std::floating_point T>
 bool loses(const OperatorChoice& op, const operators::Operator<T>* a, double tolerance, const RunContext& context) {
   if (a == nullptr || !std::is_same_v<T, float>) return false;

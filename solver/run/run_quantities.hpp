@@ -9,11 +9,12 @@
 
 namespace femcg::solver {
 
-/// Probes, fluxes, means, extremes and the heat balance of each solution, and its errors where the case knows u.
+/// Measures probes, fluxes, means, extremes and the heat balance of each solution, and its errors if the case has an
+/// exact solution.
 void measure_solutions(const Problem& problem, const Probes& probes, Solved& of, Record& record);
 
-/// A solution whose heat balance is open by more than its tolerance accounts for is none. Where that is much, as with a
-/// transfer of 1e14, fluxes are known less exactly than u, which a warning says. `heat_lost`: of each load.
+/// Rejects a solution whose heat balance is violated by more than its tolerance explains. If even that is large, as
+/// with a transfer of 1e14, fluxes are less accurate than u, which a warning says. `heat_lost`: one per load.
 void check_balances(const std::vector<double>& heat_lost, double tolerance, Record& record);
 
 }  // namespace femcg::solver

@@ -31,7 +31,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// How far CG is; `which` ends with a comma and a space where it is not empty.
+/// Progress text of CG; a nonempty `which` ends with a comma and a space.
 template <class Iteration>
 std::string reached(const std::string& which, const Iteration& iteration, double tolerance) {
   const double error = iteration.awaited.energy_error;
@@ -41,7 +41,7 @@ std::string reached(const std::string& which, const Iteration& iteration, double
                      static_cast<double>(iteration.number) / std::max(iteration.seconds, 1e-9));
 }
 
-/// Fraction done, and seconds left at the speed so far.
+/// Fraction done, and seconds left at the present speed.
 Share progress_of(const IterationsLeft& iterations, std::int64_t number, double seconds) {
   return {iterations.done(), seconds / std::max<double>(1, static_cast<double>(number)) * iterations.left()};
 }
@@ -62,7 +62,7 @@ auto iterating(Progress& progress, Record& record, double seconds_before, const 
   return found;
 }
 
-/// An operator that may serve several runs, with what the record of the run that made it says of it.
+/// An operator that several runs may use, with the entries on it from the record of the run that made it.
 template <std::floating_point T>
 struct CachedOperator {
   std::shared_ptr<const DiscreteProblem> discrete;  ///< whose form it is made of
@@ -71,7 +71,7 @@ struct CachedOperator {
   Record record;
 };
 
-/// Copies the entries on an operator that an earlier run made.
+/// Copies a record's entries on an operator made by an earlier run.
 void take_over(const Record& of, Record& record) {
   record.op = of.op;
   record.why = of.why;
@@ -84,7 +84,7 @@ void take_over(const Record& of, Record& record) {
   record.machine.copy_bandwidth = of.machine.copy_bandwidth;
 }
 
-/// One sentence on the gain of full multigrid's start for CG.
+/// Sentence on CG's gain from the start by full multigrid.
 std::string saved_by_start(const CgResult& cg, const std::string& load) {
   const Iteration& start = cg.history.front();
   std::string text = fmt::format("CG began{} from full multigrid's approximation, relative residual {:.1e}",
@@ -99,13 +99,13 @@ std::string saved_by_start(const CgResult& cg, const std::string& load) {
                      cg.approximated, saved, taken);
 }
 
-/// The unknowns of each load, and how CG ended; of the loads that were begun.
+/// Unknowns of each load that was started, and the results of CG.
 struct LoadSolutions {
   std::vector<std::vector<double>> unknowns;
   std::vector<CgResult> results;
 };
 
-/// One solve of a case, in one precision.
+/// Solution of a case in one precision.
 template <std::floating_point T>
 class Solve {
  public:
@@ -123,7 +123,7 @@ class Solve {
 
   Solved run() {
     std::optional<Begun<T>> begun;
-    operators::ExchangeRecord of_earlier;  // runs with this operator
+    operators::ExchangeRecord of_earlier;  // from earlier runs with this operator
     auto parts = std::static_pointer_cast<const CachedOperator<T>>(kept_.made);
     if (parts) {
       take_over(parts->record, record_);
@@ -152,13 +152,13 @@ class Solve {
     if (const auto* of_several = distributed(a))
       complete_record(division_of(*discrete_.share, input_.mesh, input_.distribution, context_.processes), *of_several,
                       1, record_, of_earlier);
-    progress_.step("giving back memory");  // of operator and preconditioner, at the end of this function
+    progress_.step("giving back memory");  // destructors at the end of this function
     return solved;
   }
 
  private:
-  /// Makes operator and preconditioner; Jacobi where auto took one that there is no memory for. `begun` is where CG on
-  /// the first load came to meanwhile.
+  /// Makes operator and preconditioner; Jacobi if auto's choice does not fit in memory. `begun`: state of CG on the
+  /// first load after timing trials.
   void make(CachedOperator<T>& to, std::optional<Begun<T>>& begun) {
     try {
       make_as_chosen(to, begun);
@@ -220,14 +220,14 @@ class Solve {
   }
   void set_diagonal(const operators::Operator<T>& a) { system_->set_diagonal(a, diagonal_of(a)); }
 
-  /// The coefficients of all dofs for each load, one after the other; of those that were begun before the user wanted
-  /// an end.
+  /// Coefficients of all dofs for each load, one after the other; only of loads started before the user stopped the
+  /// run.
   std::vector<std::vector<double>> solve_loads(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
                                                std::optional<Begun<T>> begun, std::vector<double>& heat_lost) {
     const ProcessorTime before = processor_time();
     const CgMethod method =
         solver_.precision == Precision::mixed ? CgMethod::automatic : batched_method(a, preconditioner);
-    std::future<std::vector<double>> room;  // of the first solution: one thread clears it, while a GPU iterates
+    std::future<std::vector<double>> room;  // memory of the first solution, cleared by a thread while a GPU iterates
     if (record_.device == operators::Device::cuda) {
       room = std::async(std::launch::async, [&] {
         return mesh::filled<double>(static_cast<std::size_t>(problem_.form().space->dof_count()));
@@ -263,8 +263,8 @@ class Solve {
     return solutions;
   }
 
-  /// The CG that solves all loads at once; automatic where they are solved in turn, which a persistent kernel does for
-  /// small systems.
+  /// Method of CG that solves all loads at once; automatic if they are solved one after the other, as by a persistent
+  /// kernel for small systems.
   CgMethod batched_method(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner) const {
     const CgMethod method =
         user_of(solver_, problem_, record_.device, record_.op).batched_method(record_.problem.unknowns);
@@ -274,7 +274,7 @@ class Solve {
     return persistent ? CgMethod::automatic : method;
   }
 
-  /// Solves A x = b for one load after the other; the first from where it was begun, if it was.
+  /// Solves A x = b for one load after the other, resuming the first if it was begun.
   LoadSolutions solve_one_by_one(const operators::Operator<T>& a, const Preconditioner<T>& preconditioner,
                                  std::optional<Begun<T>> begun) {
     CgOptions<T> options = cg_options_as<CgOptions<T>>(solver_, a, preconditioner);
@@ -298,7 +298,7 @@ class Solve {
       std::vector<double> x = begun ? std::move(begun->x) : system_->start(i);
       const bool over = begun && !begun->goes_on();
       options.before = begun ? &begun->state : nullptr;
-      const double tried = begun ? begun->state.result.seconds : 0;  // counted within the trial
+      const double tried = begun ? begun->state.result.seconds : 0;  // already included in the trial
       try {
         solutions.results.push_back(over ? begun->state.result : iterating(progress_, record_, tried, [&] {
           return conjugate_gradients(a, b, x, options);
@@ -315,7 +315,7 @@ class Solve {
     return solutions;
   }
 
-  /// CG goes on with Jacobi where the preconditioner turned out indefinite.
+  /// Continues CG with Jacobi after the preconditioner turned out to be indefinite.
   CgResult without_levels(const operators::Operator<T>& a, const operators::Vector<T>& b, std::vector<double>& x,
                           CgOptions<T> options, const CgResult& so_far) {
     record_.warnings.push_back(fmt::format("{} was not positive definite in iteration {}: CG went on with jacobi",
@@ -355,8 +355,8 @@ class Solve {
     return solutions;
   }
 
-  /// Found on the processor while a GPU times its product, where one process is alone; otherwise when they are asked
-  /// for.
+  /// Boundary fluxes of the solutions: computed on the processor while the GPU times its product, if there is one
+  /// process; otherwise on demand.
   std::future<std::vector<BoundaryFlux>> fluxes_of(const std::vector<std::vector<double>>& solutions) const {
     std::vector<LoadSolution> of;
     for (std::size_t i = 0; i < solutions.size(); ++i) of.push_back({&problem_.loads()[i], solutions[i]});

@@ -13,24 +13,24 @@
 
 namespace femcg::solver {
 
-/// Coefficients of all dofs of this process for each load, one after the other; of loads that were begun before the
-/// user wanted an end.
+/// Coefficients of all dofs of this process for each load, one after the other; only of loads started before the user
+/// stopped the run.
 struct Solved {
   std::vector<std::vector<double>> solutions;
-  std::vector<double> heat_lost;                  ///< by which the tolerance lets the balance of each be open
-  std::future<std::vector<BoundaryFlux>> fluxes;  ///< of each load; waited for before the solutions go
+  std::vector<double> heat_lost;                  ///< violation of each load's heat balance that the tolerance permits
+  std::future<std::vector<BoundaryFlux>> fluxes;  ///< of each load; must be waited for before the solutions are freed
 };
 
 /// Input of solve().
 struct SolveInput {
   const SolverChoice& solver;
-  const MeshChoice& mesh;  ///< and how it is divided
+  const MeshChoice& mesh;  ///< and its partition
   const DistributionChoice& distribution;
   const InitialUnknowns& initial;
 };
 
-/// Makes operator and preconditioner, or takes those of an earlier run (CachedParts::made); solves all loads by CG;
-/// times the product. The record gets everything that is known then. In the precision of the case. Collective.
+/// Makes operator and preconditioner, or reuses those of an earlier run (CachedParts::made); solves all loads by CG in
+/// the precision of the case; times the product. Completes the record. Collective.
 Solved solve(SolveInput input, CachedParts& kept, const RunContext& context, Record& record);
 
 }  // namespace femcg::solver

@@ -37,13 +37,13 @@ namespace {
 
 constexpr std::string_view nothing_is_open =
     "nothing is open: the case states the options, the operator has none here, or there is no memory to try others";
-constexpr std::int64_t most_products_tried = 200;  // of a search to its end, and more
-constexpr std::int64_t vectors_handed_over = 12;   // of CG, and of the state that one loop leaves the next
-constexpr double part_of_solve = 0.01, seconds_at_least = 5e-3;  // that tuning may cost (solver.tune: auto)
-constexpr double hoped_for = 0.1;                                // of the seconds of products
-constexpr double of_waiting_on_gpu = 20e-6;                      // for one product, by order of magnitude
+constexpr std::int64_t most_products_tried = 200;  // more than a complete search needs
+constexpr std::int64_t vectors_handed_over = 12;   // of CG and of the state passed from one loop to the next
+constexpr double part_of_solve = 0.01, seconds_at_least = 5e-3;  // cost that tuning may have (solver.tune: auto)
+constexpr double hoped_for = 0.1;                                // fraction of the products' seconds
+constexpr double of_waiting_on_gpu = 20e-6;                      // seconds per product, order of magnitude
 
-/// The sentence on what a search came to.
+/// Sentence on the result of a search.
 std::string selection(const Search& search, const operators::Options& best) {
   const Tried &start = search.tried().front(), &found = search.tried()[search.best_tried()];
   const std::string so_many =
@@ -73,7 +73,7 @@ TuningRecord record_of(Tune requested, const Search& search) {
   return record;
 }
 
-/// True if every product so far has the bits of the best setting's.
+/// True if every product so far is bitwise that of the best setting.
 bool same_bits(const Search& search) {
   const Setting& best = search.best();
   return std::ranges::all_of(search.tried(), [&](const Tried& tried) {
@@ -84,7 +84,7 @@ bool same_bits(const Search& search) {
   });
 }
 
-/// Begins with the tuning that another run cached.
+/// Begins with the cached tuning of another run.
 void begin_with_cached(Tune requested, const CachedTuning& kept, Record& record) {
   TuningRecord& tuning = record.tuning.emplace();
   tuning.requested = name(requested);
@@ -95,7 +95,7 @@ void begin_with_cached(Tune requested, const CachedTuning& kept, Record& record)
                                                   listed(kept.options), duration(kept.seconds), duration(kept.before));
 }
 
-/// The steps of begin_with_trials.
+/// Steps of begin_with_trials.
 template <std::floating_point T>
 class FirstIterations {
  public:
@@ -165,7 +165,7 @@ class FirstIterations {
   std::optional<Begun<T>>& begun() { return begun_; }
 
  private:
-  /// Why CG of this run cannot begin with trials; empty where it can.
+  /// Reason why this run's CG cannot begin with trials; empty if it can.
   std::string why_not_tuned() const {
     const bool persistent =
         may_be_persistent(solver_) && operators::persistent_cg(*made_.a, persistent_for(solver_.loop));
@@ -182,14 +182,14 @@ class FirstIterations {
     return has_one_sum(solver_.method) ? fmt::format("{} CG would restart after trials", name(solver_.method)) : "";
   }
 
-  /// About how many iterations CG takes on all loads.
+  /// Estimated number of CG iterations over all loads.
   double iterations() const {
     return expected_iterations(problem_.form(), solver_.tolerance, solver_.max_iterations) *
            static_cast<double>(problem_.loads().size());
   }
 
-  /// The cost that a search may have with `tune: auto`: 1% of the solve, of which only products, of so many seconds,
-  /// are counted, or 5 ms, whichever is more, but no more than there is to gain.
+  /// Cost that a search may have with `tune: auto`: 1% of the time of the solve's products, of `product` seconds each,
+  /// or 5 ms if that is more, but no more than the possible gain.
   SearchLimits limits(double product) const {
     SearchLimits limits{.conversion = conversion_,
                         .of_waiting = record_.device == Device::cuda ? of_waiting_on_gpu : 0};
@@ -200,8 +200,8 @@ class FirstIterations {
     return limits;
   }
 
-  /// True if another conversion may be within the limits, by what a product moves and the copy bandwidth, if that is
-  /// cached.
+  /// True if another conversion may be within the limits, judged by the traffic of a product and the copy bandwidth if
+  /// that is cached.
   bool may_convert() const {
     constexpr double doubt = 4;  // of the seconds of a product
     const std::optional<double> bandwidth = cached_copy_bandwidth(record_.device);
@@ -209,7 +209,7 @@ class FirstIterations {
     return conversion_ < limits(doubt * static_cast<double>(made_.a->footprint().moved_bytes) / *bandwidth).lost;
   }
 
-  /// The options that the first process finds open for its own cells, for all processes.
+  /// Open options as the first process finds them for its own part, for all processes.
   std::vector<TunedOption> open_options_of_all() const {
     const auto* of_several = distributed(*made_.a);
     const Operator<T>* part = of_several != nullptr ? of_several->largest_part() : made_.a.get();
@@ -231,13 +231,13 @@ class FirstIterations {
   std::vector<TunedOption> options_to_tune() const {
     std::vector<TunedOption> open = open_options_of_all();
     const bool of_matrix = operators::find_operator(made_.op.name)->needs == operators::Needs::matrix;
-    const bool lacks_matrix = of_matrix && !maker_.has_matrix() && made_.a->size() > 0;  // there is no memory for it
+    const bool lacks_matrix = of_matrix && !maker_.has_matrix() && made_.a->size() > 0;  // it does not fit in memory
     if (context_.processes.sum(lacks_matrix ? 1.0 : 0.0) > 0 || !may_convert())
       std::erase_if(open, &TunedOption::converts);
     return open;
   }
 
-  /// That of the trials before these, where there is one.
+  /// The preconditioner of the previous trials, or a new one.
   std::unique_ptr<Preconditioner<T>> take_preconditioner() {
     if (begun_ && begun_->preconditioner) return std::move(begun_->preconditioner);
     const PreconditionerChoice& choice = solver_.preconditioner;
@@ -245,7 +245,7 @@ class FirstIterations {
                  [&] { return make_preconditioner(choice.name, *made_.a, choice.options, input_); });
   }
 
-  /// Residuals are computed on the host where one process is alone: operators take the GPU's memory.
+  /// Options of CG during trials. On one process residuals are computed on the host: operators use the GPU's memory.
   CgOptions<T> options_of_trials(const Preconditioner<T>& preconditioner, bool from_x) const {
     CgOptions<T> options = cg_options_as<CgOptions<T>>(solver_, *made_.a, preconditioner);
     options.reliable_update = 0;
@@ -256,14 +256,14 @@ class FirstIterations {
     return options;
   }
 
-  /// Seconds by which all processes decide: those of the slowest; null on one.
+  /// Agreed seconds of all processes: those of the slowest; null on one process.
   std::function<double(double)> agreed_seconds() const {
     if (context_.alone()) return {};
     return [this](double seconds) { return slowest(context_.processes, seconds); };
   }
 
-  /// Iterates until several processes have found their mode of exchange, which would be taken for what a setting
-  /// changes. Returns whether CG goes on after that.
+  /// Iterates until several processes have chosen their exchange mode, whose effect would otherwise be attributed to a
+  /// setting. Returns true if CG continues afterwards.
   bool find_mode(const operators::Vector<T>& b, CgOptions<T>& options, std::vector<double>& x) {
     const auto* of_several = distributed(*made_.a);
     if (of_several == nullptr || !of_several->seeks_mode()) return true;
@@ -275,8 +275,8 @@ class FirstIterations {
     return begun_->goes_on();
   }
 
-  /// CG on the first load, from where it was begun if it was, until the search is over. Returns whether other programs
-  /// took the processor meanwhile.
+  /// Runs CG on the first load, resuming it if it was begun, until the search is over. Returns true if other programs
+  /// used the processors meanwhile.
   bool iterate_with_settings(Search& search) {
     std::unique_ptr<Preconditioner<T>> preconditioner = take_preconditioner();
     const operators::Vector<T> b = system_.b(0, record_.device);
@@ -337,7 +337,7 @@ class FirstIterations {
   const RunContext& context_;
   Record& record_;
   std::optional<Begun<T>> begun_;
-  double conversion_ = 0;  ///< seconds that making the operator took
+  double conversion_ = 0;  ///< seconds of making the operator
 };
 
 }  // namespace

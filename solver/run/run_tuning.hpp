@@ -1,6 +1,6 @@
 #pragma once
 
-// The first iterations of a run's CG, on its first load, with products that try something.
+// First iterations of a run's CG, on its first load, with timing trials.
 
 #include <concepts>
 #include <memory>
@@ -18,28 +18,28 @@
 
 namespace femcg::solver {
 
-/// The state of CG on the first load after timing trials.
+/// State of CG on the first load after timing trials.
 template <std::floating_point T>
 struct Begun {
   CgCheckpoint<T> state;
   std::vector<double> x;
-  std::unique_ptr<Preconditioner<T>> preconditioner;  ///< of the operator that goes on, where there is one already
+  std::unique_ptr<Preconditioner<T>> preconditioner;  ///< of the selected operator, if made already
 
-  /// True if something is left for the chosen operator, if only to complete x.
+  /// True if the selected operator has work left, if only to complete x.
   bool goes_on() const { return state.result.reason == StopReason::max_iterations; }
 };
 
 /// True if the case allows CG in one persistent kernel.
 bool may_be_persistent(const SolverChoice& solver);
 
-/// The first iterations of CG on the first load, whose products try something; where they came to, if they did.
+/// Runs the first iterations of CG on the first load as timing trials; returns their state, if there were any.
 ///
-/// If a runner-up was made, both operators multiply, and the faster is kept. Run-time tuning of the operator's open
-/// options (Search) follows where the case asks for it and the solve allows it: each product is made with another
-/// setting. Whoever wins takes the place of `made.a`, and the record says what was tried. One process keeps the best
-/// setting for later runs. Several tune only where the case insists on it (solver.tune: on), all with the same setting
-/// and by the slowest of them, and keep nothing: from run to run they come to the same bits unless they are asked to
-/// tune. `input`: of the preconditioner. Collective.
+/// If a runner-up was made, both operators multiply, and the faster is selected. Then follows run-time tuning of the
+/// operator's open options (Search), if the case asks for it and the solve allows it: each product uses another
+/// setting. The selected operator replaces `made.a`, and the record lists the trials. One process caches the best
+/// setting for later runs. Several processes tune only if requested (solver.tune: on), all with the same setting and by
+/// the time of the slowest, and cache nothing: otherwise their results are bitwise reproducible. `input`: of the
+/// preconditioner. Collective.
 template <std::floating_point T>
 std::optional<Begun<T>> begin_with_trials(const SolverChoice& solver, const Problem& problem,
                                           const PreconditionerInput<T>& input, LinearSystem<T>& system,

@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Two cases with this in common differ in the load alone.
+/// Text of a case without its load: cases with equal text differ in the load only.
 std::string common_key(const Case& resolved) {
   Case of;
   of.solver = resolved.solver;
@@ -31,7 +31,7 @@ std::string common_key(const Case& resolved) {
   return operator_key(resolved) + to_yaml(of);
 }
 
-/// True if a case can be one load of several: it has no loads, no start, no exact solution and no files of its own.
+/// True if a case can be one load of several: it has no loads, initial guess, exact solution or files of its own.
 bool may_join(const Case& resolved) {
   return resolved.problem.loads.empty() && !resolved.problem.exact && resolved.solver.initial.empty() &&
          !resolved.output.points;
@@ -49,7 +49,7 @@ std::size_t end_of_group(const std::vector<SweepPoint>& points, std::size_t firs
   return end;
 }
 
-/// The first case with the loads of all.
+/// The first case with the loads of all points.
 Case joined(const std::vector<SweepPoint>& points, std::size_t first, std::size_t end) {
   Case all = points[first].resolved;
   for (std::size_t i = first; i < end; ++i) {
@@ -90,16 +90,17 @@ class Study {
  private:
   static double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
-  /// The same on all processes.
+  /// True if the user asked to stop; the same on all processes.
   bool is_stopped() const { return processes_.sum(stop_() ? 1.0 : 0.0) > 0; }
-  /// Ends the study if a point failed on one process alone, since the others cannot go on.
+  /// Rethrows if a point failed on only some processes, since the others cannot continue.
   void require_failure_of_all() const {
     if (!processes_.all_fail()) throw;
   }
 
   std::string before(std::size_t i) const { return fmt::format("point {} of {}: ", i + 1, points_.size()); }
 
-  /// False where they have to be solved one by one: what is wrong with one of them is no failure of the others.
+  /// Solves points at once. False if they must be solved one by one, so that an error in one of them does not affect
+  /// the others.
   bool solve_together(std::size_t first, std::size_t end) {
     const Clock::time_point begin = Clock::now();
     const auto count = static_cast<int>(end - first);
@@ -151,7 +152,7 @@ class Study {
     point.seconds = since(begin);
   }
 
-  /// Frees the operators and the mesh of a point that failed, which may have lacked that memory.
+  /// Frees the operators and the mesh of a failed point, which may have run out of memory.
   void give_back() {
     const bool operators = kept_.operators;
     kept_.made.reset();
@@ -169,7 +170,7 @@ class Study {
 
   ExitStatus finish() {
     if (processes_.is_first()) write();
-    processes_.sum(0.0);  // until all is written
+    processes_.sum(0.0);  // barrier: all files are written
     return std::ranges::all_of(record_.points, &StudyPoint::converged) ? ExitStatus::done : ExitStatus::not_converged;
   }
 

@@ -19,16 +19,16 @@ namespace femcg::solver {
 
 namespace {
 
-/// A jump of the diffusion: more than so many powers of two.
+/// A jump of the diffusion is more than this many powers of two.
 constexpr int jump = 7;
 
-/// The values in a cell.
+/// Values of a cell.
 std::span<const double> values_in(const operators::CellDiffusion& diffusion, std::size_t cell, std::size_t cells) {
   const std::size_t each = diffusion.values.size() / cells;
   return {diffusion.values.data() + cell * each, each};
 }
 
-/// For each cell that is wanted the number, from 0, of those it is joined to by dofs; -1 for the others.
+/// Number, from 0, of the dof-connected component of each wanted cell; -1 for the others.
 std::vector<std::int32_t> joined_cells(const mesh::FunctionSpace& space, const std::vector<char>& wanted) {
   mesh::JoinedSets joined(space.dof_count());
   const auto count = static_cast<std::int32_t>(wanted.size());
@@ -116,7 +116,7 @@ void Conductors::find_jumps_within(const operators::CellDiffusion& diffusion) {
       within_cells_[i] = 1 / factors[dof];
 }
 
-/// The least diffusion above each jump, descending.
+/// Least diffusion above each jump, descending.
 std::vector<double> Conductors::jumps(std::span<const double> of_cells) const {
   constexpr int least = -1075, bins = 2100;  // powers of two
   std::vector<double> cells(bins);
@@ -165,7 +165,7 @@ void Conductors::add_level(double least, std::span<const double> of_cells) {
   levels_.push_back(std::move(level));
 }
 
-/// A dof is in a part where cells of another process are, too.
+/// Makes parts consistent over processes: a dof is in a part if it is in one on any process that shares it.
 void Conductors::share(Level& level) const {
   if (problem_->shared().is_alone()) return;
   mesh::Array<double> sum = mesh::array_of<double>(level.of_dof.size()), count = sum;
@@ -181,16 +181,16 @@ void Conductors::share(Level& level) const {
   });
 }
 
-/// A1_R of the parts of a level: nothing where 1_R is constant in a cell.
+/// Computes A1_R of the parts of a level; cells where 1_R is constant contribute nothing.
 void Conductors::add_rows(const Level& level) {
   operators::BilinearForm form = problem_->form();
   const mesh::FunctionSpace& space = *form.space;
-  mesh::Array<double> own = mesh::array_of<double>(space.dof_count());  // of the part that a dof is in
+  mesh::Array<double> own = mesh::array_of<double>(space.dof_count());  // of the part that contains the dof
   std::vector<Row> others;
-  // The contribution of a facet or a cell: values of its dofs, for each of some parts.
+  // Contribution of a facet or a cell: values at its dofs, for each of some parts.
   struct Terms {
     std::vector<std::int32_t> parts;
-    std::vector<double> values;  // parts x dofs
+    std::vector<double> values;  // [parts][dofs]
   };
   const auto add = [&](std::span<const std::int32_t> dofs, const Terms& terms) {
     for (std::size_t k = 0; k < terms.values.size(); ++k) {
@@ -203,7 +203,7 @@ void Conductors::add_rows(const Level& level) {
         others.push_back({unknown, part, terms.values[k]});
     }
   };
-  // The parts among some dofs, ascending; -1 for those of none.
+  // Parts at some dofs, ascending; -1 for dofs in no part.
   const auto parts_of = [&](std::span<const std::int32_t> dofs) {
     std::vector<std::int32_t> parts;
     for (const std::int32_t dof : dofs) parts.push_back(level.of_dof[dof]);

@@ -23,14 +23,14 @@ namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
 
-/// A Robin facet: the transfer and the load's ambient values at its quadrature points.
+/// A Robin facet: transfer and the load's ambient values at its quadrature points.
 struct RobinPoints {
   const ConditionedFacet* at;
   std::span<const double> transfer;
   std::vector<double> ambient;
 };
 
-/// The facets with transfer, in the order of BilinearForm::robin.
+/// Facets with transfer, in the order of BilinearForm::robin.
 std::vector<const ConditionedFacet*> robin_facets(const Problem& problem) {
   std::vector<const ConditionedFacet*> facets;
   for (const ConditionedFacet& at : problem.boundary())
@@ -38,7 +38,7 @@ std::vector<const ConditionedFacet*> robin_facets(const Problem& problem) {
   return facets;
 }
 
-/// Calls work(evaluator, k, points) for Robin facet k, in parallel; there are `count` of them.
+/// Calls work(evaluator, k, points) for each Robin facet k, in parallel.
 template <class Work>
 void for_robin_facets(const Problem& problem, const Load& load, const Work& work) {
   const operators::BilinearForm& form = problem.form();
@@ -53,8 +53,8 @@ void for_robin_facets(const Problem& problem, const Load& load, const Work& work
       });
 }
 
-/// The sums of the terms that terms(i) returns, first <= i < last; of a single one four at a time, since an addition
-/// waits for the one before.
+/// Sums of the terms returned by terms(i), first <= i < last; a single sum is split into four, since each addition
+/// depends on the previous one.
 template <class Terms, std::size_t count = std::tuple_size_v<std::invoke_result_t<Terms, std::size_t>>>
 std::array<double, count> sums_of_block(std::size_t first, std::size_t last, const Terms& terms) {
   constexpr std::size_t together = count == 1 ? 4 : 1;
@@ -105,7 +105,7 @@ auto Components::sums_of_items(std::size_t items, const PartOf& part_of, const T
   constexpr std::size_t block = std::size_t{1} << 16;
   const std::size_t blocks = (items + block - 1) / block, components = this->count();
   std::vector<std::array<double, count>> parts(blocks * components);
-  // In long double: rounding would be taken for heat.
+  // In long double: rounding errors would act like heat.
 #pragma omp parallel
   {
     std::vector<std::array<long double, count>> sums(components);
@@ -157,7 +157,7 @@ std::vector<double> Components::sums(const Term& term) const {
 }
 
 ConstantStart::ConstantStart(const Components& of, const Load& load) : of_(&of), parts_(of.count()) {
-  static_cast<void>(scaled_load(load.values(), of.problem().shared()));  // which can be represented
+  static_cast<void>(scaled_load(load.values(), of.problem().shared()));  // throws if the load cannot be represented
   find_rows(load);
   find_constants(load);
   find_energies(load);
@@ -168,7 +168,7 @@ void ConstantStart::find_rows(const Load& load) {
   const operators::BilinearForm& form = problem.form();
   const mesh::FunctionSpace& space = *form.space;
   if (load.uniform_value() && load.uniform_ambient()) return find_uniform_rows(load);
-  // Minus what `known` has, until it is shared.
+  // `known` with opposite sign, before it is shared.
   mesh::Array<double> known = operators::FormProduct(form).apply_to_constrained(
       load.boundary_values(),
       operators::cells_at_vertices(space, [&](std::int32_t dof) { return form.unknown_of_dof[dof] < 0; }));
@@ -206,7 +206,7 @@ void ConstantStart::find_uniform_rows(const Load& load) {
   for (const double reaction : unit.reactions) reaction_.push_back(value * reaction);
 }
 
-/// c, and what it leaves of the load; a component where that is rounding has none.
+/// Computes c, and the remaining load; a component whose remaining load is rounding has none.
 void ConstantStart::find_constants(const Load& load) {
   const Problem& problem = of_->problem();
   const auto [units, magnitudes, known] = of_->sums_of_rows(rows_, [](const BoundaryRow& row) {
@@ -237,15 +237,15 @@ void ConstantStart::find_constants(const Load& load) {
   });
   const std::vector<double> noise = of_->sums_of_rows(rows_, [&](const BoundaryRow& row) {
     const double value = values_[row.unknown], whole = std::abs(b[row.unknown]) + std::abs(part_of_row(row));
-    return std::array{value != 0 && std::abs(value) <= 64 * epsilon * whole ? 1.0 : 0.0};  // nothing but rounding
+    return std::array{value != 0 && std::abs(value) <= 64 * epsilon * whole ? 1.0 : 0.0};  // only rounding
   })[0];
   const std::vector<double> counts = of_->sums([&](std::size_t i) { return values_[i] != 0 ? 1.0 : 0.0; });
   for (std::size_t k = 0; k < parts_.size(); ++k) parts_[k].is_loaded = counts[k] > noise[k];
   scale_parts(b);
 }
 
-/// Scales values_: in one component the largest entry is from 1 to 2; in several, |b - c A1| in the norm of D^-1 as
-/// well.
+/// Scales values_: with one component the largest entry is from 1 to 2; with several, also |b - c A1| in the norm of
+/// D^-1.
 void ConstantStart::scale_parts(std::span<const double> b) {
   std::vector<double> most = largest_values();
   for (std::size_t k = 0; k < parts_.size(); ++k)
@@ -287,7 +287,7 @@ void ConstantStart::scale_parts(std::span<const double> b) {
   norm_ = std::sqrt(square);
 }
 
-/// The largest |values_| of each component.
+/// Largest |values_| of each component.
 std::vector<double> ConstantStart::largest_values() const {
   std::vector<double> most(parts_.size());
 #pragma omp parallel
@@ -305,7 +305,8 @@ std::vector<double> ConstantStart::largest_values() const {
   return most;
 }
 
-/// With G = g - c on the constrained dofs: a(G, G) + integral of transfer ((c - ambient)^2 + 2 (c - ambient) G).
+/// Energies with G = g - c at the constrained dofs: a(G, G) + integral of transfer ((c - ambient)^2 + 2 (c - ambient)
+/// G).
 void ConstantStart::find_energies(const Load& load) {
   const Problem& problem = of_->problem();
   const std::vector<double>& values = load.boundary_values();
@@ -325,7 +326,7 @@ std::vector<double> ConstantStart::energies_of_transfer(const Load& load) const 
   const mesh::FunctionSpace& space = *form.space;
   std::vector<double> energies(parts_.size());
   if (load.uniform_value() && load.uniform_ambient()) {
-    const auto integrals = [&](const std::vector<UnitBoundary::Row>& rows) {  // of transfer phi_i
+    const auto integrals = [&](const std::vector<UnitBoundary::Row>& rows) {  // integrals of transfer phi_i
       const auto part_of = [&](std::size_t k) {
         return problem.shared().owns(rows[k].dof) ? of_->of_dof(rows[k].dof) : -1;
       };
@@ -368,7 +369,7 @@ std::vector<double> ConstantStart::works(std::span<const double> w) const {
   return of_->sums([&](std::size_t i) { return values_[i] * w[i]; });
 }
 
-/// With w'Aw = w'r of the start, as CG has it: energy - 2 known'w + w'Aw.
+/// Energies, energy - 2 known'w + w'Aw, with w'Aw = w'r of the start, which holds for CG's w.
 std::vector<double> ConstantStart::energies(std::span<const double> w, std::span<const double> works) const {
   std::vector<double> energies(parts_.size());
   const std::vector<double> known =
@@ -380,7 +381,7 @@ std::vector<double> ConstantStart::energies(std::span<const double> w, std::span
   return energies;
 }
 
-/// 1'r, where (A1)'w spares the rounding of A w.
+/// 1'r, computed with (A1)'w to avoid the rounding errors of A w.
 std::vector<double> ConstantStart::imbalances(std::span<const double> w) const {
   std::vector<double> sums =
       of_->sums_of_rows(rows_, [&](const BoundaryRow& row) { return std::array{-row.unit * w[row.unknown]}; })[0];
@@ -398,7 +399,7 @@ double ConstantStart::least_of_loaded(std::span<const double> energies) const {
 }
 
 SolutionAccuracy ConstantStart::accuracy(std::span<const double> w, std::span<const double> r, double tolerance) const {
-  constexpr double largest_eigenvalue = 4;  // of D^-1 A, about
+  constexpr double largest_eigenvalue = 4;  // of D^-1 A, approximate
   const std::vector<double> works = this->works(w), energy = energies(w, works), imbalance = imbalances(w);
   const auto [squares, along, roundings] = of_->several_sums([&](std::size_t i) {
     const double part = epsilon * (of_->diagonal(i) * w[i]) * (w[i] / energy[of_->of_unknown(i)]);

@@ -16,13 +16,13 @@ using operators::Vector;
 
 namespace {
 
-/// In single precision CG asks for many residuals.
+/// In single precision CG requests many residuals.
 template <std::floating_point T>
 constexpr auto unknowns_for =
     std::is_same_v<T, double> ? FormProductOnGpu::Unknowns::sent : FormProductOnGpu::Unknowns::kept;
 
-/// The system of one process, in the order of its form. Residuals are computed on the GPU where that pays, CG is there
-/// and there is room.
+/// System of one process, in the order of its form. Residuals are computed on the GPU if that pays, CG runs there and
+/// there is room.
 template <std::floating_point T>
 class WholeSystem final : public LinearSystem<T> {
  public:
@@ -36,7 +36,7 @@ class WholeSystem final : public LinearSystem<T> {
   }
 
   void check(std::size_t load, const Vector<T>& b, CgOptions<T>& options) override {
-    constexpr std::int64_t vectors_of_cg = 9;  // which are yet to come
+    constexpr std::int64_t vectors_of_cg = 9;  // still to be allocated
     constexpr std::int64_t of_unknown =
         vectors_of_cg * std::int64_t{sizeof(T)} + (std::is_same_v<T, double> ? 1 : 4) * std::int64_t{sizeof(double)};
     options.residual_on_gpu = nullptr;
@@ -65,7 +65,8 @@ class WholeSystem final : public LinearSystem<T> {
   }
 
  private:
-  /// True if the GPU is to compute residuals, and has room for so many bytes an unknown beside what the product takes.
+  /// True if the GPU is to compute residuals, and has room for this many bytes per unknown in addition to the
+  /// product's.
   bool has_room(std::int64_t bytes_of_unknown) const {
     const operators::BilinearForm& form = this->problem_.form();
     return pays_on_gpu_ && FormProductOnGpu::bytes(form, unknowns_for<T>) + bytes_of_unknown * form.unknowns <=
@@ -80,11 +81,11 @@ class WholeSystem final : public LinearSystem<T> {
   }
 
   bool pays_on_gpu_;
-  std::optional<FormProductOnGpu> product_;  ///< from the first check on
-  Vector<double> b_;                         ///< of the load, where CG's own is in single precision
+  std::optional<FormProductOnGpu> product_;  ///< made at the first check
+  Vector<double> b_;                         ///< of the load, if CG's own is in single precision
 };
 
-/// The part of one of several processes, in the order of their map.
+/// Part of one of several processes, in the order of its map.
 template <std::floating_point T>
 class SharedSystem final : public LinearSystem<T> {
  public:

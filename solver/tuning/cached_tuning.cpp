@@ -36,7 +36,7 @@ ordered_json to_json(const CachedTuning& kept) {
           {"unknowns", kept.unknowns}};
 }
 
-/// Throws where an entry is not what this program writes: nlohmann's exceptions, std::invalid_argument.
+/// Reads an entry. Throws nlohmann's exceptions or std::invalid_argument unless this program has written it.
 CachedTuning from_json(const ordered_json& json) {
   CachedTuning kept;
   TuningKey& key = kept.key;

@@ -12,23 +12,23 @@
 
 namespace femcg::solver {
 
-/// The conditions that a tuning holds for.
+/// Conditions under which a tuning applies.
 struct TuningKey {
-  std::string device;  ///< its name
+  std::string device;  ///< name of the device
   int threads = 0;     ///< of the processor; 0: a GPU
   std::string op;
   int degree = 1;
   mesh::CellShape cell = mesh::CellShape::quadrilateral;
   Precision precision = Precision::double_;
-  operators::Options given = {};  ///< options that the case states, which others are tuned beside
+  operators::Options given = {};  ///< options stated in the case, in addition to which others are tuned
 
   bool operator==(const TuningKey&) const = default;
 };
-/// The key of an operator, with the options that the case states, on cells of a space, on a device that is in use.
+/// Key of an operator, with the options that the case states, on cells of a space, on a device in use.
 TuningKey tuning_key(const OperatorChoice& op, const mesh::FunctionSpace& space, Precision precision,
                      operators::Device device);
 
-/// The result of tuning: the options to take beside those that are given; none where the defaults were the fastest.
+/// Result of a tuning: options to add to the given ones; none if the defaults were fastest.
 struct CachedTuning {
   TuningKey key;
   operators::Options options = {};
@@ -36,27 +36,27 @@ struct CachedTuning {
   std::int64_t unknowns = 0;       ///< of the problem
 };
 
-/// The file that keeps them from one run to the next, beside the copy bandwidth; empty where the user has no home.
+/// Cache file of tunings, next to the copy bandwidths; empty if the user has no home folder.
 std::filesystem::path tuning_file();
 
-/// Everything that is kept, and one sentence where the file is damaged, which is then as good as none.
+/// All cached tunings; `warning` is a sentence if the file is damaged, which counts as empty.
 struct AllCached {
   std::vector<CachedTuning> all;
   std::string warning;
 };
 AllCached all_cached_tuning();
 
-/// The tuning that is kept for a key; one sentence where the file is damaged, or what it has is of another device.
+/// Cached tuning of a key; `warning` is a sentence if the file is damaged, or has another device's tuning.
 struct FoundTuning {
   std::optional<CachedTuning> kept;
   std::string warning;
 };
 FoundTuning cached_tuning(const TuningKey& key);
 
-/// Keeps it in the place of what was kept for its key. One sentence where that cannot be done, else empty.
+/// Caches a tuning, replacing that of the same key. Returns a warning if that fails, else "".
 std::string cache_tuning(const CachedTuning& found);
 
-/// A table for a person, or one sentence where nothing is kept.
+/// Table of the cached tunings, or a sentence if there are none.
 std::string cached_tuning_text();
 
 }  // namespace femcg::solver

@@ -6,8 +6,8 @@ namespace femcg::solver {
 
 namespace {
 
-constexpr double ahead = 0.99, hopeless = 1.05, least_gain = 0.02;  // of the seconds of the best
-constexpr double hoped_for = 0.1;  // of the seconds of a product, by another conversion
+constexpr double ahead = 0.99, hopeless = 1.05, least_gain = 0.02;  // relative to the seconds of the best
+constexpr double hoped_for = 0.1;  // gain from another conversion, relative to the seconds of a product
 constexpr std::size_t turns = 3;
 
 double least_of(const std::vector<double>& seconds) { return *std::ranges::min_element(seconds); }
@@ -18,7 +18,7 @@ double spread_of(std::vector<double> seconds) {
   return *middle - least_of(seconds);
 }
 
-/// True if the second is faster, beyond the spread of both.
+/// True if the second is faster by more than the spread of both.
 bool is_faster(const std::vector<double>& first, const std::vector<double>& second) {
   const double gain = least_of(first) - least_of(second);
   return gain > std::max({least_gain * least_of(first), spread_of(first), spread_of(second)});
@@ -93,7 +93,7 @@ void Search::begin_epoch() {
   changed_ = false;
 }
 
-/// There is nothing more to find on this way.
+/// Changes direction; the search along this option ends after both directions.
 void Search::turn_back() {
   Way& way = ways_[option_];
   way.done = way.moved || way.turned;
@@ -103,14 +103,14 @@ void Search::turn_back() {
 }
 
 bool Search::pays() const {
-  const double of_best = tried_[best_].least();  // a product of another setting may take as long again
+  const double of_best = tried_[best_].least();  // a product of another setting may cost as much again
   const double conversion = options_[option_].converts ? limits_.conversion : 0;
   const double saved = hoped_for * limits_.products_left * of_best;
   return lost_ + of_best + conversion < limits_.lost &&
          (conversion == 0 || limits_.products_left == 0 || saved > conversion);
 }
 
-/// Takes a step; true if there is another setting.
+/// Takes a step; false if there is no further value.
 bool Search::step() {
   const Way& way = ways_[option_];
   Setting setting = best();
@@ -132,7 +132,7 @@ void Search::propose() {
   while (products_.size() < static_cast<std::size_t>(limits_.products)) {
     if (std::ranges::all_of(ways_, &Way::done)) {
       if (!changed_ || again_ || options_.size() == 1) break;
-      again_ = true;  // what one option is best at may depend on the others
+      again_ = true;  // the best value of one option may depend on the others
       begin_epoch();
     }
     if (ways_[option_].done)

@@ -6,83 +6,83 @@
 
 namespace femcg::solver {
 
-/// An option whose values are tried, in an order in which neighbours are alike.
+/// An option to be tuned, with values ordered such that neighbours behave alike.
 struct TunedOption {
   std::string name = {};
   std::vector<std::string> values = {};
-  std::size_t start = 0;   ///< place of the value that the search begins with
+  std::size_t start = 0;   ///< index of the initial value
   bool converts = false;   ///< another value needs another conversion of the matrix, not only another launch
-  bool up_first = true;    ///< which neighbour is tried first
-  bool same_bits = false;  ///< products, and x'Ax, are the same to the bit whatever the value
+  bool up_first = true;    ///< direction of the first step
+  bool same_bits = false;  ///< products and x'Ax are bitwise independent of the value
 };
 
-/// A place in the values of each option.
+/// Index of the value of each option.
 using Setting = std::vector<std::size_t>;
 
 /// Limits of the cost of a search.
 struct SearchLimits {
-  /// Seconds that products may take longer than with the best setting known, conversions included.
+  /// Seconds that products may lose relative to the best known setting, conversions included.
   double lost = std::numeric_limits<double>::infinity();
-  double conversion = 0;     ///< seconds that another conversion is expected to take
+  double conversion = 0;     ///< expected seconds of another conversion
   double products_left = 0;  ///< of the solve; 0: conversions need not pay
-  double of_waiting = 0;     ///< seconds that every product loses since it is waited for
-  int products = 64;         ///< after these no further setting is tried
+  double of_waiting = 0;     ///< seconds that every product loses because it is waited for
+  int products = 64;         ///< number of products after which no new setting is tried
 };
 
-/// A setting that was tried.
+/// A tried setting.
 struct Tried {
   Setting setting;
   std::vector<double> seconds = {};  ///< of each product
-  double conversion = 0;             ///< seconds until it could multiply
-  std::string refused = {};          ///< why it cannot be had, else empty
+  double conversion = 0;             ///< seconds of the conversion
+  std::string refused = {};          ///< reason why it is not possible, else empty
 
   double least() const;
 };
 
-/// Run-time tuning after Reguly & Giles 2012, section 6: from a setting to its neighbours, the options in turn, as long
-/// as these are faster. The caller makes one product after the other with next() and says what it took.
+/// Run-time tuning after Reguly & Giles 2012, section 6: coordinate search from a setting to its neighbours, one option
+/// after the other, as long as they are faster. The caller makes one product after the other with next() and reports
+/// its time.
 ///
-/// Noise makes products slower, never faster: a setting is as fast as the least of its products. One that is ahead of
-/// the best by more than 1% takes its place at once, one that is behind by more than 5% is left, and any other makes a
-/// second product. Such haste finds much in few products, and may be wrong: at the end the best and the setting of the
-/// beginning, which may have met a device that was not yet at its clock, multiply in turn, three products each, and
-/// that of the beginning stays unless the gain is beyond 2% and beyond the spread of both (the median of the three over
-/// the least).
+/// Noise only makes products slower, so the time of a setting is the least of its products. A setting that is faster
+/// than the best by more than 1% replaces it immediately, one that is slower by more than 5% is dropped, and any other
+/// makes a second product. These quick decisions may be wrong: at the end the best and the initial setting, which may
+/// have been timed before the device reached its clock rate, make three products each, alternating, and the initial
+/// setting stays unless the gain exceeds 2% and the spread of both (the median of the three over the least).
 class Search {
  public:
   explicit Search(std::vector<TunedOption> options);
 
-  /// May be set while the first products are made, by what these take.
+  /// May be called during the first products, based on their times.
   void set_limits(const SearchLimits& limits) { limits_ = limits; }
 
   bool over() const { return phase_ == Phase::over; }
-  /// The setting of the next product; after the search the best.
+  /// Setting of the next product; after the search the best one.
   const Setting& next() const { return over() ? best() : tried_[now_].setting; }
   void took(double seconds);
-  /// Adds the time of making what next() multiplies with.
+  /// Adds the time of making the operator for next().
   void converted(double seconds);
   void refuse_next(std::string reason);
-  /// CG is over before the search: what was not confirmed does not count.
+  /// Ends the search because CG has ended: an unconfirmed setting does not count.
   void end();
 
   const Setting& best() const { return tried_[best_].setting; }
   const Setting& start() const { return tried_.front().setting; }
   const std::vector<TunedOption>& options() const { return options_; }
-  /// The first is the start, and best_tried() the place of the best.
+  /// All tried settings, the start first; best_tried() is the index of the best.
   const std::vector<Tried>& tried() const { return tried_; }
   std::size_t best_tried() const { return best_; }
-  /// Seconds that products took longer than with the best setting known, waiting and conversions included.
+  /// Seconds that products lost relative to the best known setting, waiting and conversions included.
   double lost() const { return lost_; }
-  /// True if it came to its end before CG did.
+  /// True if the search ended before CG did.
   bool decided() const { return decided_; }
-  /// True if no neighbour of the best was left out for its cost.
+  /// True if no neighbour of the best was skipped for its cost.
   bool complete() const { return complete_; }
-  /// Which of those tried made each product.
+  /// Index into tried() for each product.
   const std::vector<std::size_t>& products() const { return products_; }
-  /// After each product: how fast the setting is that was the fastest until then, of the fastest that was found.
+  /// After each product: speed of the fastest setting so far, relative to the fastest found.
   std::vector<double> fractions() const;
 
-  static constexpr int first_products = 2;  ///< with the start
+  static constexpr int first_products = 2;  ///< with the initial setting
 
  private:
   enum class Phase { begin, look, in_turn, over };
@@ -110,8 +110,8 @@ class Search {
   std::vector<Way> ways_;
   std::size_t option_ = 0;
   bool changed_ = false,
-       again_ = false;            ///< whether this round over the options found something; whether it is the second
-  std::vector<double> turns_[2];  ///< of the start and of the best, at the end
+       again_ = false;            ///< changed_: this sweep over the options has a gain; again_: second sweep
+  std::vector<double> turns_[2];  ///< final products of the start and of the best
   double lost_ = 0;
   bool complete_ = true, decided_ = true;
   std::vector<std::size_t> products_;

@@ -17,15 +17,15 @@ using operators::Options;
 namespace {
 
 constexpr std::array<std::string_view, 6> up_to_32{"1", "2", "4", "8", "16", "32"};
-constexpr std::array<std::string_view, 5> repeats{"1", "4", "16", "64", "256"};  // flat around the best
+constexpr std::array<std::string_view, 5> repeats{"1", "4", "16", "64", "256"};  // flat around the optimum
 constexpr std::array<std::string_view, 7> block_sizes{"64", "96", "128", "192", "256", "384", "512"};
 constexpr std::array<std::string_view, 6> chunk_rows{"4", "8", "16", "32", "64", "128"};
-constexpr std::array<std::string_view, 5> windows{"1", "128", "512", "4608", "32768"};  // multiples of all chunks
+constexpr std::array<std::string_view, 5> windows{"1", "128", "512", "4608", "32768"};  // multiples of all chunk sizes
 
 constexpr bool host = true, gpu = true, converts = true, up = true, same_bits = true;
 
-// On an H200 products of csr change most with the threads a row, of which the rule has rather too many, then with the
-// rows a group takes, also too many, and little with the threads of a block.
+// On an H200 products of csr depend most on the threads per row, of which the rule chooses slightly too many, then on
+// the rows per group, also too many, and little on the threads per block.
 constexpr std::array options{
     TunableOption{"csr", "coop", !host, gpu, !converts, !up, !same_bits, up_to_32},
     TunableOption{"csr", "repeat", !host, gpu, !converts, !up, !same_bits, repeats},
@@ -40,7 +40,7 @@ constexpr std::array options{
     TunableOption{"matrix-free", "patch", !host, gpu, converts, up, !same_bits, {}},
 };
 
-/// Numbers of cells a patch around one: multiples of 32 in steps of about 3 : 4.
+/// Numbers of cells per patch around a chosen one: multiples of 32 in steps of about 3 : 4.
 std::vector<std::string> patches_around(std::int64_t chosen) {
   constexpr std::int64_t group = 32, most = 2048;
   std::vector<std::string> values;
@@ -53,7 +53,7 @@ std::vector<std::string> patches_around(std::int64_t chosen) {
   return values;
 }
 
-/// The place of the value that is nearest to a number by its ratio.
+/// Index of the value closest in ratio to a number.
 std::size_t place_of(std::int64_t number, const std::vector<std::string>& values) {
   const auto distance = [&](const std::string& value) {
     return std::abs(std::log(std::stod(value) / static_cast<double>(number)));
@@ -61,7 +61,7 @@ std::size_t place_of(std::int64_t number, const std::vector<std::string>& values
   return static_cast<std::size_t>(std::ranges::min_element(values, {}, distance) - values.begin());
 }
 
-/// The value that an operator has of an option: as it was chosen, or else the default.
+/// Present value of an operator's option: the chosen one, or else the default.
 std::string value_now(const operators::OperatorDescription& row, std::string_view option, const Options& chosen) {
   if (const auto found = chosen.find(std::string(option)); found != chosen.end()) return found->second;
   const auto described = std::ranges::find(row.options, option, &operators::OptionDescription::name);
@@ -83,7 +83,7 @@ std::vector<TunedOption> open_options(std::string_view op, const Operator<T>& a,
   const bool on_host = a.device() == Device::host;
   const bool launches = dynamic_cast<const operators::WithLaunch*>(&a) != nullptr;
   const Options chosen = a.chosen();
-  const bool in_order = chosen.contains("sigma") && chosen.at("sigma") == "1";  // else x'Ax is added up slice by slice
+  const bool in_order = chosen.contains("sigma") && chosen.at("sigma") == "1";  // else x'Ax is summed slice by slice
   std::vector<TunedOption> open;
   if (a.size() == 0) return open;
   for (const TunableOption& option : options) {
@@ -97,13 +97,13 @@ std::vector<TunedOption> open_options(std::string_view op, const Operator<T>& a,
                       .up_first = option.up_first,
                       .same_bits = on_host && option.same_bits_on_host && in_order};
     if (tuned.values.empty()) tuned.values = patches_around(*now);
-    // Slices that fill no register are added up in another way on a processor, and are slower.
+    // On a processor, slices that do not fill registers are summed differently, and are slower.
     if (tuned.name == "C" && on_host) {
       constexpr std::int64_t lanes = mesh::register_bytes / sizeof(T);
       std::erase_if(tuned.values, [](const std::string& value) { return std::stoll(value) % lanes != 0; });
       tuned.same_bits = tuned.same_bits && *now % lanes == 0;
     }
-    // A window of more rows than there are is as good as any other that long.
+    // All windows with more rows than the matrix are equivalent.
     if (tuned.name == "sigma")
       std::erase_if(tuned.values, [&](const std::string& value) { return std::stoll(value) > a.size(); });
     tuned.start = place_of(*now, tuned.values);

@@ -17,22 +17,22 @@ struct TunableOption {
   bool converts;                             ///< TunedOption::converts
   bool up_first;                             ///< TunedOption::up_first
   bool same_bits_on_host;                    ///< TunedOption::same_bits
-  std::span<const std::string_view> values;  ///< empty: around the one that was chosen
+  std::span<const std::string_view> values;  ///< empty: around the chosen value
 };
 
-/// All of them; those of an operator in the order in which they are tried.
+/// All tunable options; those of an operator in the order of the search.
 std::span<const TunableOption> tunable_options();
 
-/// True if an operator has any on a device.
+/// True if an operator has tunable options on a device.
 bool is_tunable(std::string_view op, operators::Device device);
 
-/// The options of an operator that was made, which are open: the case says nothing of them, and the operator's way
-/// through the matrix has them. Their values begin with those that it has now. `given` is what the case states.
+/// Open options of an existing operator: not stated in the case, and used by the operator's kernels. Each starts at its
+/// present value. `given`: options stated in the case.
 template <std::floating_point T>
 std::vector<TunedOption> open_options(std::string_view op, const operators::Operator<T>& a,
                                       const operators::Options& given);
 
-/// The options that a setting stands for: those given, and the tuned ones.
+/// Options that a setting stands for: the given and the tuned ones.
 operators::Options options_of(const Setting& setting, const std::vector<TunedOption>& options,
                               operators::Options given);
 

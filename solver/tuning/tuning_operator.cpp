@@ -29,14 +29,14 @@ auto TuningOperator<T>::conversion_of(const Setting& setting) const -> Conversio
   return conversion;
 }
 
-/// The operator with a setting's conversion; null where it cannot be had, which the search is then told.
+/// Operator with a setting's conversion; null if it is not possible, which is reported to the search.
 template <std::floating_point T>
 Operator<T>* TuningOperator<T>::made_for(const Setting& setting) const {
   const Conversion wanted = conversion_of(setting);
   if (wanted == conversion_of(search_.start())) return &start_;
   if (const auto found = made_.find(wanted); found != made_.end()) return found->second.get();
   const Conversion best = conversion_of(search_.best());
-  for (auto each = made_.begin(); each != made_.end();) {  // at most three are there at a time
+  for (auto each = made_.begin(); each != made_.end();) {  // at most three exist at a time
     if (each->first != best) launched_.erase(each->second.get());
     each = each->first == best ? std::next(each) : made_.erase(each);
   }
@@ -78,7 +78,7 @@ Operator<T>* TuningOperator<T>::with(const Setting& setting) const {
 template <std::floating_point T>
 void TuningOperator<T>::multiply(const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
   Operator<T>* a = nullptr;
-  while (a == nullptr) a = with(Setting(search_.next()));  // a copy: what is refused is no longer the next
+  while (a == nullptr) a = with(Setting(search_.next()));  // copied: a refused setting is no longer next()
   double seconds = timed_product(*a, start_, x, y, energy);
   if (search_.over() || std::exchange(cold_, nullptr) == a) return;
   if (means_.agreed) seconds = means_.agreed(seconds);

@@ -12,29 +12,29 @@
 
 namespace femcg::solver {
 
-/// How a tuning operator comes to other settings, and to what they may cost.
+/// Functions by which a tuning operator makes other settings, and limits their cost.
 template <std::floating_point T>
 struct TuningMeans {
-  operators::Options given;  ///< what the case states
-  /// Another conversion with these options; may throw, which refuses the setting. Null: there are launches only.
+  operators::Options given;  ///< stated in the case
+  /// Makes another conversion with these options; an exception refuses the setting. Null: only launches vary.
   std::function<std::unique_ptr<operators::Operator<T>>(const operators::Options&)> make;
-  /// Asked once, with the seconds of a product. Null: no limits.
+  /// Called once, with the seconds of a product. Null: no limits.
   std::function<SearchLimits(double product)> limits;
-  /// Seconds of this process as all take them that tune together. Null: there is one.
+  /// Converts this process's seconds to a value agreed by all processes. Null: one process.
   std::function<double(double seconds)> agreed;
-  /// The clock; null: the products' own wall-clock seconds. With the options of the product. For tests.
+  /// Replaces the measured time of a product with these options, in tests; null: wall-clock time.
   std::function<double(const operators::Options&)> clock;
 };
 
-/// An operator that tries settings of its options while it multiplies: every product is made with the setting that the
-/// search asks for, and timed, but for the first after a conversion; after the search with the best. x and y are in the
-/// ordering of the operator that it begins with. On a GPU every product is waited for, so that its work cannot be
-/// recorded (CgOptions::captured).
+/// Operator that tries settings of its options while it multiplies: every product uses the setting requested by the
+/// search, and is timed except for the first after a conversion; after the search it uses the best setting. x and y are
+/// in the initial operator's ordering. On a GPU every product is waited for, and thus cannot be captured
+/// (CgOptions::captured).
 template <std::floating_point T>
 class TuningOperator final : public operators::Operator<T>, public operators::WithVectorKernels<T> {
  public:
-  /// `start` multiplies with what the options begin with (open_options), and must outlive it, as must `search`. What
-  /// only changes launches changes those of `start`, which has the best of them when finish() is over.
+  /// `start` has the initial values of the options (open_options); it and `search` must outlive this object. Options
+  /// that only affect launches are changed in `start` itself, which has their best values after finish().
   TuningOperator(operators::Operator<T>& start, Search& search, TuningMeans<T> means);
 
   void diagonal(operators::Vector<T>& d) const override { start_.diagonal(d); }
@@ -42,14 +42,14 @@ class TuningOperator final : public operators::Operator<T>, public operators::Wi
   const operators::Vector<std::int32_t>& ordering() const override { return start_.ordering(); }
   const operators::VectorKernels<T>& vector_kernels() const override { return vector_kernels_for(start_); }
 
-  /// Seconds of conversions, up to now: what CG's clock is to leave out (CgOptions::aside).
+  /// Seconds of conversions so far, excluded from CG's time (CgOptions::aside).
   const double& conversions() const { return conversions_; }
-  /// The operator with the best setting; null where that is the one of the beginning. Ends the search where it is not
-  /// over. Once.
+  /// Ends the search if it is not over; returns the operator with the best setting, or null if that is the initial
+  /// operator. To be called once.
   std::unique_ptr<operators::Operator<T>> finish();
 
  private:
-  using Conversion = std::vector<std::size_t>;  ///< the part of a setting that needs one
+  using Conversion = std::vector<std::size_t>;  ///< part of a setting that requires a conversion
 
   void multiply(const operators::Vector<T>& x, operators::Vector<T>& y, operators::Scalar* energy) const override;
   void multiply_multi_vector(const operators::MultiVector<T>& x, operators::MultiVector<T>& y,
@@ -63,8 +63,8 @@ class TuningOperator final : public operators::Operator<T>, public operators::Wi
   Search& search_;
   TuningMeans<T> means_;
   mutable std::map<Conversion, std::unique_ptr<operators::Operator<T>>> made_;  ///< all but the start
-  mutable std::map<const operators::Operator<T>*, Setting> launched_;           ///< as what each is launched now
-  mutable const operators::Operator<T>* cold_ = nullptr;  ///< just made: its first product brings pages and kernels
+  mutable std::map<const operators::Operator<T>*, Setting> launched_;           ///< present launch setting of each
+  mutable const operators::Operator<T>* cold_ = nullptr;  ///< new: its first product includes kernel loading
   mutable double conversions_ = 0;
 };
 

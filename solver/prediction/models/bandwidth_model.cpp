@@ -1,15 +1,16 @@
-// Source of the constants. On the GPU: least squares of the relative error over the records of cases/h200 with
-// default options (one NVIDIA H200, copies of 4.23 TB/s): some 500 products with 0.01 to 100 million unknowns, of which
-// half are within 6% and nine in ten within 20%; latencies, and the longest row, which small systems wait for, over the
-// cases of cases/ as they are, on an H100, where half of the products are within 8 to 15%. On
-// another GPU speeds are taken to go with its copy bandwidth. On the processor: the same over `femcg compare` of six
-// cases of cases/ with 600 to 200,000 unknowns, at all degrees and precisions, with two threads of an EPYC, in
-// registers of 32 and of 64 bytes: half of the formats are within 6 to 15%, nine in ten within 25 to 45%; matrix-free
-// on quadrilaterals and hexahedra over cube_matrix_free.yaml and papers_square.yaml with a million unknowns, boxes and
-// distorted, in registers of 32 bytes: within 35%; on triangles and tetrahedra with 60,000 and 400,000 unknowns, affine
-// or with a varying diffusion, in both precisions, within 15%. Entries of K_e for pairs of dofs on the GPU: six
-// products of cells of degree 1 and 2 with 5 to 20 million unknowns on an H200 and an H100, within 15%; simplices that
-// warps multiply: twelve products with 1.4 to 15.6 million unknowns on an H200, within 20%. On other processors a
+// Source of the constants. On the GPU: least squares of the relative error over the records of cases/h200 with default
+// options (one NVIDIA H200, copies of 4.23 TB/s): about 500 products with 0.01 to 100 million unknowns, half of which
+// are predicted within 6% and nine in ten within 20%. Latencies, and the cost of the longest row, which dominates small
+// systems, from the unmodified cases of cases/ on an H100, where half of the products are within 8 to 15%. On another
+// GPU speeds are assumed proportional to its copy bandwidth. On the processor: least squares over `femcg compare` of
+// six cases of cases/ with 600 to 200,000 unknowns, at all degrees and precisions, with two threads of an EPYC, in
+// registers of 32 and of 64 bytes: half of the formats are within 6 to 15%, nine in ten within 25 to 45%. Matrix-free
+// on quadrilaterals and hexahedra: cube_matrix_free.yaml and papers_square.yaml with a million unknowns, boxes and
+// distorted, in registers of 32 bytes, within 35%; on triangles and tetrahedra: 60,000 and 400,000 unknowns, affine or
+// with a varying diffusion, in both precisions, within 15%. Entries of K_e for pairs of dofs on the GPU: six products
+// of cells of degrees 1 and 2 with 5 to 20 million unknowns on an H200 and an H100, within 15%. Simplices multiplied by
+// warps: twelve products with 1.4 to 15.6 million unknowns on an H200, within 20%. Other processors may need other
+// constants per nanosecond; femcg predict --train measures the resulting errors.
 // nanosecond may be another; femcg predict --train measures what all this is off by.
 
 #include "solver/prediction/models/bandwidth_model.hpp"
@@ -28,20 +29,20 @@ using operators::Footprint;
 
 namespace {
 
-/// The time of a product, as multiples of what the device's speeds say.
+/// Contributions to the time of a product, as multiples of times that follow from the device's rates.
 struct Share {
   std::string_view name = {};
-  double bytes = 0;          ///< of the time to move all bytes
-  double word_flops = 0;     ///< of the time of all operations, in single precision half of it: on words, in registers
-  double flops = 0;          ///< of the time of all operations whatever the precision: on their addresses
-  double rows = 0;           ///< on the processor nanoseconds, on the GPU picoseconds a row
+  double bytes = 0;          ///< times the time to move all bytes
+  double word_flops = 0;     ///< times the time of all operations on words in registers, half of it in single precision
+  double flops = 0;          ///< times the time of all operations, whatever the precision: for addressing
+  double rows = 0;           ///< per row: nanoseconds on the processor, picoseconds on the GPU
   double latency = 0;        ///< microseconds, on the GPU
-  double without_reuse = 0;  ///< of the time that gpu_traffic allows for all bytes without reuse of x and y, on the GPU
-  double entries = 0;        ///< on the processor nanoseconds an entry, whatever the number of vectors
-  double longest = 0;        ///< on the GPU microseconds an entry of the longest row, which a thread or few go along
+  double without_reuse = 0;  ///< times all bytes without reuse of x and y at gpu_traffic, on the GPU
+  double entries = 0;        ///< nanoseconds per entry on the processor, whatever the number of vectors
+  double longest = 0;        ///< microseconds per entry of the longest row on the GPU, which few threads process
 };
 
-/// Constants of the processor; operations against Rates::flops, bytes against Rates::reading.
+/// Constants of the processor; operations relative to Rates::flops, bytes to Rates::reading.
 constexpr std::array host_shares{
     Share{.name = "csr", .bytes = 0.404, .rows = 0.408, .entries = 0.143},
     Share{.name = "ellpack", .bytes = 0.617, .entries = 0.24},
@@ -60,18 +61,17 @@ constexpr std::array host_shares{
     Share{.name = "lma-gather", .bytes = 0.51, .word_flops = 1.666},
     Share{.name = "matrix-free", .bytes = 1, .word_flops = 0.5},
 };
-/// Nanoseconds of the processor for each dof of each cell, which is picked and added.
+/// Nanoseconds of the processor per dof of each cell for gather and scatter-add.
 constexpr double host_cell_dof = 0.867, host_cell_dof_of_tensor_cells = 0.65, host_cell_dof_of_simplices = 0.4;
-/// matrix-free on simplices: with the factors of all points, or of degree 1; by the reference matrices of affine cells;
-/// by the entries of K_e.
+/// matrix-free on simplices: with the factors of all points, or for degree 1; with the reference matrices of affine
+/// cells; with the entries of K_e.
 constexpr Share simplices_on_host{.bytes = 0.5, .word_flops = 1.45};
 constexpr Share affine_simplices_on_host{.bytes = 0.5, .word_flops = 0.8};
 constexpr Share pairs_of_simplices_on_host{.bytes = 2.6, .word_flops = 1.3};
-/// With several vectors all formats go through one loop (multi_vector_by_rows.hpp): nanoseconds for an entry and a
-/// vector.
+/// With several vectors all formats share one loop (multi_vector_by_rows.hpp): nanoseconds per entry and vector.
 constexpr double host_entry_of_column = 0.07;
 
-/// Constants of the GPU; operations against gpu_flops at the copy bandwidth that they were fitted at.
+/// Constants of the GPU; operations relative to gpu_flops, at the copy bandwidth of the fit.
 constexpr double fitted_bandwidth = 4.23e12, gpu_flops = 1e13, gpu_traffic = 1e13;
 constexpr std::array gpu_shares{
     Share{.name = "csr", .bytes = 0.897, .word_flops = 4.06, .rows = 2.19, .latency = 3.5, .longest = 0.015},
@@ -94,7 +94,7 @@ constexpr std::array gpu_shares{
     Share{.name = "cusparse-csr", .bytes = 0.773, .word_flops = 7.7, .rows = 4.39, .latency = 6.5, .longest = 0.01},
     Share{.name = "cusparse-sell", .bytes = 0.975, .word_flops = 0.026, .latency = 2.5, .longest = 0.085},
 };
-/// With several vectors at once, where other kernels multiply: of 129 products with 2 to 32 vectors half are within
+/// Constants for several vectors at once, which use other kernels: of 129 products with 2 to 32 vectors half are within
 /// 14%, nine in ten within 32%.
 constexpr std::array gpu_shares_of_columns{
     Share{.name = "csr", .bytes = 1.348, .word_flops = 3.776, .latency = 5, .longest = 0.015},
@@ -107,8 +107,8 @@ constexpr std::array gpu_shares_of_columns{
           .latency = 5,
           .longest = 0.045},
 };
-constexpr double cells_latency = 6.5, colours_latency = 14;  // microseconds; a launch a colour
-/// matrix-free has a launch of its own for the unknowns of Robin terms, which waits for that of their facets.
+constexpr double cells_latency = 6.5, colours_latency = 14;  // microseconds; a launch per colour
+/// matrix-free launches a kernel for the unknowns of Robin terms, which waits for that of their facets.
 constexpr double robin_latency = 4.5;  // microseconds
 
 const Share* find(std::span<const Share> shares, std::string_view name) {
@@ -116,8 +116,8 @@ const Share* find(std::span<const Share> shares, std::string_view name) {
   return found != shares.end() ? &*found : nullptr;
 }
 
-/// Element matrices on the GPU against the time to move all bytes. Few dofs a cell leave most of the work to their
-/// places; cells of 35, 64 and 125 dofs have kernels that wait for shared memory (cases/h200).
+/// Time of element matrices on the GPU relative to moving all bytes. With few dofs per cell, gathering dominates; the
+/// kernels for 35, 64 and 125 dofs wait for shared memory (cases/h200).
 double lma_on_gpu(int dofs) {
   if (dofs == 35) return 2.8;
   if (dofs == 64) return 1.75;
@@ -125,8 +125,7 @@ double lma_on_gpu(int dofs) {
   return 1.08 + 0.4 / dofs;
 }
 
-/// The part of the cells' geometry that is stored, which the numbers of a cell tell; pairs: entries of K_e in its
-/// place.
+/// Stored part of the cells' geometry, inferred from the operations per cell; pairs: entries of K_e instead of it.
 enum class StoredGeometry { boxes, vertices, affine, points, pairs };
 
 StoredGeometry geometry_of(const Product& product, const Footprint& cost) {
@@ -136,7 +135,7 @@ StoredGeometry geometry_of(const Product& product, const Footprint& cost) {
   const int d = mesh::dimension(shape);
   const double of_points = static_cast<double>(mesh::cell_quadrature(shape, product.form->quadrature).size()) * d *
                            (d + 1) / 2 * product.word_bytes * product.form->cells();
-  // Two for each pair, which no other has; cells of a batch that is not full count as well.
+  // Two operations per pair, unlike any other; cells of an incomplete batch count too.
   if (operations >= n * (n - 1) && operations < 1.2 * n * (n - 1)) return StoredGeometry::pairs;
   if (static_cast<double>(cost.stored_bytes) > of_points) return StoredGeometry::points;
   if (!mesh::is_tensor(shape)) return StoredGeometry::affine;
@@ -151,7 +150,7 @@ const Share& share_of_simplices_on_host(const Product& product, const Footprint&
                                                                                  : simplices_on_host;
 }
 
-/// Without a matrix on the GPU.
+/// Constants of matrix-free on the GPU.
 Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
   const bool tensor = mesh::is_tensor(product.form->space->mesh().shape);
   const bool warps = product.word_bytes == 8 && product.form->dofs_per_cell() >= 10;  // by small matrices
@@ -163,7 +162,7 @@ Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
     case StoredGeometry::boxes:
       return {.bytes = 0.812, .word_flops = 1.053};
     case StoredGeometry::vertices:
-      return product.form->dofs_per_cell() == 27 ? Share{.word_flops = 0.29, .without_reuse = 3.26}  // a thread each
+      return product.form->dofs_per_cell() == 27 ? Share{.word_flops = 0.29, .without_reuse = 3.26}  // thread per cell
                                                  : Share{.word_flops = 0.414, .without_reuse = 4.66};
     case StoredGeometry::pairs:
       return {.bytes = 0.6, .without_reuse = 0.93};
@@ -175,12 +174,12 @@ Share matrix_free_on_gpu(const Product& product, const Footprint& cost) {
                  : Share{.bytes = 1.479, .word_flops = 0.631};
 }
 
-/// True if Robin terms are multiplied with by launches of their own.
+/// True if Robin terms are applied by launches of their own.
 bool launches_robin_terms(const Product& product) {
   return product.device == Device::cuda && product.row->needs == operators::Needs::form && !product.form->robin.empty();
 }
 
-/// True if the element matrices of cells that are alike are stored once.
+/// True if the element matrices of congruent cells are stored once.
 bool stores_once(const Product& product, const Footprint& cost) {
   const double dofs = product.form->dofs_per_cell();
   return static_cast<double>(cost.stored_bytes) < product.form->cells() * dofs * (dofs + 1) / 2 * product.word_bytes;
@@ -188,10 +187,10 @@ bool stores_once(const Product& product, const Footprint& cost) {
 
 bool multiplies_cells(const Product& product) { return product.row->needs != operators::Needs::matrix; }
 
-/// The constants of any operator on the GPU.
+/// Constants of any operator on the GPU.
 Share gpu_share(const Product& product, const Footprint& cost) {
   if (product.row->needs == operators::Needs::element_matrices) {
-    const double coloured = product.row->name == "lma-coloured" ? 1.12 : 1;  // a launch a colour
+    const double coloured = product.row->name == "lma-coloured" ? 1.12 : 1;  // a launch per colour
     Share share = stores_once(product, cost) ? Share{.word_flops = 0.881, .without_reuse = 1.86}
                                              : Share{.bytes = coloured * lma_on_gpu(product.form->dofs_per_cell())};
     share.latency = cells_latency + (product.row->name == "lma-coloured" ? colours_latency : 0);
@@ -232,7 +231,7 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
   const Share* share = find(host_shares, product.row->name);
   const bool form = cells && product.row->needs == operators::Needs::form;
   if (form && !tensor) share = &share_of_simplices_on_host(product, cost);
-  // A short row goes along with its neighbours to the end of the longest.
+  // Padded rows are processed up to the length of the longest.
   const bool pads = product.row->name.starts_with("ell");
   const bool by_columns = product.row->gains_from_multi_vectors(product.device);
   const double columns = by_columns ? product.right_hand_sides : 1;
@@ -243,7 +242,7 @@ double BandwidthModel::host_seconds(const Product& product, const Footprint& cos
   const double nanoseconds = share->rows * static_cast<double>(product.unknowns()) +
                              share->entries * static_cast<double>(cost.nonzeros) +
                              (one_loop ? host_entry_of_column / 2 * flops : 0);
-  const bool alone = !cells && product.unknowns() <= operators::rows_per_block;  // one thread does not call others
+  const bool alone = !cells && product.unknowns() <= operators::rows_per_block;  // a single thread starts no others
   double seconds = together_on_host(alone ? 1 : rates_.threads) + share->bytes * bytes / rates_.reading(bytes) +
                    share->word_flops * product.word_bytes / 8 * flops / rates_.flops +
                    1e-9 * nanoseconds * 2 / rates_.threads;

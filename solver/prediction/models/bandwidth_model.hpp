@@ -5,13 +5,13 @@
 
 namespace femcg::solver {
 
-/// The bandwidth model. A product takes
+/// The bandwidth model. The time of a product is
 ///
 ///   latency + bytes / bandwidth + operations / speed + rows / rate
 ///
-/// where bytes are those of the code balance (Kreutzer et al. 2012, eq. 1): what is stored, y, and x as often as it
-/// comes from memory. Bandwidth and speed are the device's own, as measured; how much of them each operator reaches is
-/// a table of this model, of constants that were fitted to measurements (bandwidth_model.cpp says to which).
+/// where bytes follow from the code balance (Kreutzer et al. 2012, eq. 1): stored data, y, and x as often as it is read
+/// from memory. Bandwidth and speed are measured on the device; the fraction of them that each operator reaches is a
+/// table of constants fitted to measurements (source: bandwidth_model.cpp).
 class BandwidthModel final : public Model {
  public:
   explicit BandwidthModel(Rates rates) : rates_(std::move(rates)) {}
@@ -29,15 +29,15 @@ class BandwidthModel final : public Model {
 /// Key of a product's correction; the cost is that of one vector.
 CorrectionKey correction_key(const Product& product);
 
-/// How far a kept calibration says that the model is off for a product; all 1 for a matrix from a file, options, and
+/// Correction factors of the cached calibration for a product; all 1 for a matrix from a file, for options, and for
 /// several right-hand sides.
 CorrectionFactors correction_of(const Product& product, const Rates& rates);
 
-/// Seconds until as many threads of the processor have begun and ended a loop together.
+/// Seconds of a parallel region with this number of threads, from start to end.
 constexpr double together_on_host(int threads) { return threads > 1 ? 2e-6 : 0.02e-6; }
 
-/// Bytes that a GPU fetches for a product with ELLPACK-R beside x and y: whole groups of 64 bytes down to the longest
-/// of the rows that a group has an entry of.
+/// Bytes that a GPU fetches for a product with ELLPACK-R in addition to x and y: groups of 64 bytes, up to the longest
+/// row with an entry in a group.
 double fetched_by_ellpack_r(std::span<const std::int64_t> row_offsets, int word_bytes);
 
 }  // namespace femcg::solver

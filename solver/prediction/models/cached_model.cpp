@@ -21,7 +21,7 @@ std::string key_of(Device device, Precision precision) {
   return fmt::format("{}, {} precision", femcg::solver::key_of(device), name(precision));
 }
 
-/// None where there is no file; what is no object where it is damaged.
+/// Cached models; empty if there is no file, not an object if the file is damaged.
 std::optional<ordered_json> cached_models(const fs::path& path) try {
   if (path.empty() || !fs::exists(fs::symlink_status(path))) return std::nullopt;
   return ordered_json::parse(cached_content(path).value(), nullptr, false);
@@ -30,7 +30,7 @@ std::optional<ordered_json> cached_models(const fs::path& path) try {
 }
 
 constexpr std::string_view of_calibration = ", calibration";
-/// Number of the bandwidth model that a calibration corrects; another for other constants.
+/// Version of the bandwidth model that a calibration corrects; to be changed with its constants.
 constexpr int model_number = 2;
 
 bool is_calibration(const std::string& key) { return key.find(of_calibration) != std::string::npos; }
@@ -41,7 +41,7 @@ std::string key_of_calibration(Device device) {
          fmt::format("{} {}", of_calibration, model_number);
 }
 
-/// A sentence where that cannot be done, else empty.
+/// Caches a model; returns a warning if that fails, else "".
 std::string keep(const std::string& key, const ordered_json& model) {
   const fs::path path = trained_models_file();
   if (path.empty()) return "the trained model is not kept: there is no home folder to keep it in";
@@ -56,7 +56,7 @@ std::string keep(const std::string& key, const ordered_json& model) {
   }
 }
 
-/// The first for which it holds, else empty.
+/// First key that meets the condition, else empty.
 template <class Condition>
 std::string first_key(const ordered_json& all, const Condition& holds) {
   for (const auto& [key, value] : all.items())

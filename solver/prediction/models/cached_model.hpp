@@ -9,23 +9,23 @@
 
 namespace femcg::solver {
 
-/// File of the trained models, cached from run to run beside the measured speeds: {"<version, device, threads,
-/// precision>": model, ...}. Empty where the user has no folder for such.
+/// File of the trained models, cached next to the measured rates: {"<version, device, threads, precision>": model,
+/// ...}. Empty if the user has no cache folder.
 std::filesystem::path trained_models_file();
 
-/// The cached model of this device, number of threads, precision and version of femcg. Where the file has another, or
-/// cannot be read, `warning` says so in one sentence.
+/// Cached model of this device, number of threads, precision and version of femcg. `warning` is a sentence if the file
+/// has only another one, or cannot be read.
 struct CachedModel {
   std::optional<TrainedModel> model;
   std::string warning;
 };
 CachedModel cached_model(operators::Device device, Precision precision);
 
-/// Keeps it. A sentence where that cannot be done, else empty.
+/// Caches a model; returns a warning if that fails, else "".
 std::string cache_model(const TrainedModel& model, operators::Device device, Precision precision);
 
 /// The same for corrections of the bandwidth model, {"<version, device, threads, registers>, calibration": ...} in the
-/// same file. There is no warning where only another kind of device has some.
+/// same file. No warning if only another kind of device has a calibration.
 struct CachedCalibration {
   Calibration calibration;
   std::string warning;

@@ -9,7 +9,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// a^(1 - part) b^part of each factor.
+/// Geometric interpolation: a^(1 - part) b^part of each factor.
 CorrectionFactors between(const CorrectionFactors& a, const CorrectionFactors& b, double part) {
   const auto mean = [&](double x, double y) { return std::pow(x, 1 - part) * std::pow(y, part); };
   return {mean(a.product, b.product), mean(a.iteration, b.iteration), mean(a.assembly, b.assembly),

@@ -9,12 +9,12 @@ namespace {
 
 constexpr std::int64_t line_bytes = 64;
 
-/// Goes over blocks of pieces of the work, evenly spaced ones where there are many, and counts the lines of x that each
-/// touches. columns(piece, visit) calls visit(column).
+/// Visits blocks of pieces of the work, an evenly spaced sample of them if there are many, and counts the cache lines
+/// of x that each touches. columns(piece, visit) calls visit(column).
 template <class ColumnsOf>
 Locality count(std::int64_t pieces, std::int64_t unknowns, int word_bytes, double passing_bytes, double cache_bytes,
                const ColumnsOf& columns) {
-  constexpr std::int64_t most_pieces = 1 << 17;  // that are looked at, unless a block has more
+  constexpr std::int64_t most_pieces = 1 << 17;  // sampled, unless a block has more
   const std::int64_t words = line_bytes / word_bytes;
   const double of_piece = passing_bytes / static_cast<double>(std::max<std::int64_t>(pieces, 1));
   const bool fits = static_cast<double>(unknowns * word_bytes) <= cache_bytes / 2;
@@ -48,7 +48,7 @@ Locality count(std::int64_t pieces, std::int64_t unknowns, int word_bytes, doubl
   const double once = static_cast<double>(unknowns * word_bytes),
                all_lines = static_cast<double>(lines) * static_cast<double>(pieces) /
                            static_cast<double>(std::max<std::int64_t>(seen, 1));
-  // Blocks that share a window of x touch its lines once each: at least all of x.
+  // Blocks with a common window of x touch its lines once each: at least all of x.
   return {fits ? once : std::max(once, all_lines * line_bytes), far == 0};
 }
 

@@ -1,12 +1,11 @@
 #pragma once
 
-// Seconds without trying: what an operator will take for a problem, before anything is made. A Model says the seconds
-// of one product from what the estimate of an operator tells of it (operators::StorageEstimate): bytes, operations, the
-// lengths of rows. The bandwidth model (bandwidth_model.hpp) needs no training; one that was trained on this device may
-// stand in its place. prediction.hpp adds what making the operator takes, what CG moves beside the product and how many
-// iterations there may be; choice.hpp takes from that what `operator: auto` and `device: auto` decide, and
-// timing_trial.hpp has the two best operators multiply within CG's first iterations, where the prediction leaves it
-// open.
+// Prediction without trial runs: the time of an operator for a problem, before anything is made. A Model predicts the
+// seconds of one product from the operator's estimate (operators::StorageEstimate): bytes, operations, row lengths. The
+// bandwidth model (bandwidth_model.hpp) needs no training; a model trained on this device can replace it.
+// prediction.hpp adds the time to make the operator, CG's other traffic and the number of iterations; choice.hpp makes
+// the decisions of `operator: auto` and `device: auto` from them; timing_trial.hpp times the two best operators in CG's
+// first iterations if the prediction does not decide.
 
 #include <optional>
 #include <span>
@@ -17,7 +16,7 @@
 
 namespace femcg::solver {
 
-/// A product that somebody wants to know the seconds of.
+/// A product whose time is to be predicted.
 struct Product {
   const operators::OperatorDescription* row = nullptr;
   const operators::Options* options = nullptr;
@@ -25,11 +24,11 @@ struct Product {
   int word_bytes = 8;  ///< of the vectors
   const operators::StorageEstimate* estimate = nullptr;
   const operators::BilinearForm* form = nullptr;   ///< null for a matrix from a file
-  std::span<const std::int64_t> row_offsets = {};  ///< of the matrix; empty where the operator needs none
-  std::int64_t longest_row = 0;                    ///< entries of it
+  std::span<const std::int64_t> row_offsets = {};  ///< of the matrix; empty if the operator needs none
+  std::int64_t longest_row = 0;                    ///< number of its entries
   std::span<const std::int32_t> columns = {};      ///< of a matrix from a file
-  double input_bytes = 0;    ///< of x that come from memory, at least all of it once (input_bytes.hpp)
-  bool narrow = false;       ///< whether columns of 16 bits are expected to fit
+  double input_bytes = 0;    ///< bytes of x read from memory, at least all of x once (input_bytes.hpp)
+  bool narrow = false;       ///< true if 16-bit columns are expected to suffice
   int right_hand_sides = 1;  ///< at once
 
   std::int64_t unknowns() const {
@@ -40,9 +39,9 @@ struct Product {
 class Model {
  public:
   virtual ~Model() = default;
-  /// Seconds of one product with all right-hand sides; none where the model has nothing to say on it.
+  /// Seconds of one product with all right-hand sides; empty if the model does not cover the product.
   virtual std::optional<double> seconds(const Product& product) const = 0;
-  /// The part of these seconds that a product of this kind takes however small it is; 0 where the model does not tell.
+  /// Size-independent part of these seconds; 0 if the model does not tell.
   virtual double start(const Product&) const { return 0; }
 };
 

@@ -7,7 +7,7 @@ namespace femcg::solver {
 
 namespace {
 
-/// The rows by descending length; those of one length in their order.
+/// Rows by descending length; equal lengths in their order.
 std::vector<std::int32_t> by_length(std::span<const std::int64_t> offsets) {
   const auto length = [&](std::int64_t row) { return offsets[row + 1] - offsets[row]; };
   const std::int64_t rows = std::ssize(offsets) - 1;
@@ -23,7 +23,7 @@ std::vector<std::int32_t> by_length(std::span<const std::int64_t> offsets) {
   return order;
 }
 
-/// Different lines that a group of rows fetches of x in all of its steps; `lines` is room for one step's.
+/// Number of distinct lines of x that a group of rows fetches, summed over its steps; `lines`: scratch for one step.
 std::int64_t lines_of_group(const std::vector<std::span<const std::int32_t>>& group, int entries, std::int64_t words,
                             std::vector<std::int64_t>& lines) {
   std::int64_t sum = 0;
@@ -93,7 +93,7 @@ ProductFeatures features_of(const Product& product, const RowSteps& by) {
   }
   if (by.to_longest) found.steps = found.longest_steps * static_cast<double>(groups);
 
-  // Runs of rows that are spread evenly, in the order of the threads.
+  // Evenly spaced runs of rows, in the order of the threads.
   constexpr std::int64_t rows_of_block = 128, sampled_blocks = 20;
   std::vector<std::int32_t> sampled;
   const std::int64_t blocks = (rows + rows_of_block - 1) / rows_of_block, count = std::min(blocks, sampled_blocks);

@@ -27,9 +27,9 @@ constexpr std::array<std::int64_t, 5> measured_mebibytes{1, 8, 32, 96, 256};
 using Pack [[gnu::vector_size(mesh::register_bytes)]] = double;
 constexpr std::int64_t pack = mesh::register_bytes / sizeof(double);
 
-/// Bytes per second of all threads that add up their shares of an array again and again, the best of some rounds.
+/// Bytes per second at which all threads repeatedly sum their parts of an array; the best of some rounds.
 double measure_reads(const operators::Vector<double>& array, std::int64_t bytes) {
-  constexpr std::int64_t at_least = std::int64_t{64} << 20;  // in a round
+  constexpr std::int64_t at_least = std::int64_t{64} << 20;  // per round
   const std::int64_t packs = bytes / static_cast<std::int64_t>(sizeof(Pack));
   const auto times = std::max<std::int64_t>(1, at_least / bytes);
   const auto* from = reinterpret_cast<const Pack*>(array.data());
@@ -51,7 +51,7 @@ double measure_reads(const operators::Vector<double>& array, std::int64_t bytes)
     }
     if (round > 0) best = std::max(best, static_cast<double>(bytes * times) / (seconds_now() - begin));
   }
-  return std::isfinite(sum) ? best : 0;  // so that nobody takes the sums away
+  return std::isfinite(sum) ? best : 0;  // uses the sums, so that they are not optimised away
 }
 
 /// Operations per second of y += a x in the L1 caches.
@@ -76,11 +76,11 @@ double measure_flops() {
   return std::isfinite(sum) ? best : 0;
 }
 
-/// Measured rates depend on the registers that femcg is compiled for.
+/// Name of a rate; measured rates depend on the registers that femcg is compiled for.
 std::string in_registers(const std::string& what) { return fmt::format("{} in {} bytes", what, mesh::register_bytes); }
 std::string reads_of(std::int64_t mebibytes) { return in_registers(fmt::format("reads of {} MiB", mebibytes)); }
 
-/// The rates that were kept, else measured now, which are kept.
+/// A cached rate, or one measured now and cached.
 template <class Measure>
 double kept_or(const std::string& what, Device device, Rates& rates, const Measure& measure) {
   if (const auto kept = cached_rate(what, device)) return *kept;
@@ -93,7 +93,7 @@ double kept_or(const std::string& what, Device device, Rates& rates, const Measu
   return measured;
 }
 
-/// Throws std::bad_alloc.
+/// Cached or measured read rates. Throws std::bad_alloc.
 std::vector<ReadRate> cached_or_measured_reads(Rates& rates) {
   std::vector<ReadRate> reads;
   operators::Vector<double> array;
@@ -138,7 +138,7 @@ Rates rates_of(Device device) {
   if (device == Device::cuda || !rates.known()) return rates;
   try {
     rates.reads = cached_or_measured_reads(rates);
-  } catch (const std::bad_alloc&) {  // then the copies stand for them
+  } catch (const std::bad_alloc&) {  // the copy bandwidth replaces them
     rates.warnings.emplace_back("how fast memory is read was not measured: out of memory");
   }
   rates.flops = kept_or(in_registers("multiply-adds"), device, rates, measure_flops);

@@ -21,10 +21,10 @@ double covariance(const std::vector<double>& a, const std::vector<double>& b, co
   return (1 + r) * std::exp(-r);
 }
 
-/// The inverse of a symmetric positive definite matrix, in its place; false where it is not.
+/// Inverts a symmetric positive definite matrix in place; false if it is not positive definite.
 bool invert(Rows& a) {
   const std::size_t n = a.size();
-  for (std::size_t j = 0; j < n; ++j) {  // Cholesky's factor L, below
+  for (std::size_t j = 0; j < n; ++j) {  // Cholesky factor L, in the lower triangle
     for (std::size_t i = j; i < n; ++i) {
       const double sum =
           a[i][j] - std::inner_product(a[i].begin(), a[i].begin() + static_cast<std::ptrdiff_t>(j), a[j].begin(), 0.0);
@@ -32,7 +32,7 @@ bool invert(Rows& a) {
       a[i][j] = i == j ? std::sqrt(sum) : sum / a[j][j];
     }
   }
-  Rows columns(n);  // of L^-1, each from its diagonal on
+  Rows columns(n);  // columns of L^-1, each from its diagonal on
   for (std::size_t j = 0; j < n; ++j) {
     std::vector<double>& column = columns[j];
     column.resize(n - j);
@@ -49,7 +49,7 @@ bool invert(Rows& a) {
   return true;
 }
 
-/// The outcome of a choice of lengths and noise.
+/// Result of a choice of lengths and noise.
 struct Fitted {
   std::vector<double> weights, errors;
   double score = std::numeric_limits<double>::infinity();  ///< mean of |errors|
@@ -77,7 +77,7 @@ Fitted fitted(const Rows& points, const std::vector<double>& centred, const std:
 
 std::vector<double> nonnegative_least_squares(const Rows& a, const std::vector<double>& b) {
   const std::size_t columns = a.empty() ? 0 : a.front().size();
-  // Each column scaled to length 1: rows and seconds differ by many powers of ten.
+  // Scales each column to length 1: rows and seconds differ by many powers of ten.
   std::vector<double> scales(columns, 0), c(columns, 0);
   Rows scaled(a.size(), std::vector<double>(columns));
   for (std::size_t i = 0; i < a.size(); ++i)
@@ -89,7 +89,7 @@ std::vector<double> nonnegative_least_squares(const Rows& a, const std::vector<d
   std::vector<double> residuals(a.size(), 1);
   constexpr int sweeps = 5000;
   for (int sweep = 0; sweep < sweeps; ++sweep)
-    for (std::size_t j = 0; j < columns; ++j) {  // the best of one coefficient, the others as they are
+    for (std::size_t j = 0; j < columns; ++j) {  // coordinate descent: the best value of one coefficient
       double slope = 0;
       for (std::size_t i = 0; i < a.size(); ++i) slope += scaled[i][j] * residuals[i];
       const double step = std::max(slope, -c[j]);
@@ -122,13 +122,13 @@ Kriging fit_kriging(const Rows& points, const std::vector<double>& values, std::
       sum += point[axis];
       squares += point[axis] * point[axis];
     }
-    // An axis along which the points hardly differ says little of others that do.
+    // An axis along which the points hardly differ gives no information on points that do.
     deviations.push_back(
         std::max(least_deviation, std::sqrt(std::max(0.0, squares / count - sum / count * (sum / count)))));
   }
   constexpr std::array factors{0.5, 1.0, 2.0, 4.0, 8.0, 16.0};
   constexpr std::array noises{0.001, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0};
-  // Some of the points are enough to choose by.
+  // A subset of the points suffices for the choice.
   constexpr std::size_t enough = 160;
   const std::size_t every = (points.size() + enough - 1) / enough;
   Rows some_points;
@@ -149,7 +149,7 @@ Kriging fit_kriging(const Rows& points, const std::vector<double>& values, std::
     noise = tried_noise;
   };
   constexpr int sweeps = 3;
-  for (int sweep = 0; sweep < sweeps; ++sweep) {  // one after the other, the rest as they are
+  for (int sweep = 0; sweep < sweeps; ++sweep) {  // coordinate search, one parameter after the other
     for (const double tried : noises) take_if_better(lengths, tried);
     for (std::size_t axis = 0; axis < axes; ++axis)
       for (const double factor : factors) {

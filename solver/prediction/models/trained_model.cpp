@@ -15,13 +15,13 @@ namespace {
 
 constexpr std::size_t least_points = 8;
 
-/// The terms of T0.
+/// Terms of T0.
 std::vector<double> terms(const ProductFeatures& f, Device device, int word_bytes) {
-  // A cyclic working set is replaced before it is used again long before it fills all of a cache.
+  // With cyclic access, data are evicted long before they fill the whole cache.
   const double cached = std::min(1.0, cache_bytes(device) / 3 / f.working_bytes), fetched = 1 - cached;
-  const double again = std::max(0.0, f.input_bytes - f.rows * word_bytes);  // x, more than once
+  const double again = std::max(0.0, f.input_bytes - f.rows * word_bytes);  // x, read more than once
   std::vector<double> all{1, f.rows, f.irregular, again};
-  // One row of many keeps a GPU waiting for its few threads; a processor's have other rows meanwhile.
+  // On a GPU a single long row occupies few threads while the others wait; a processor's threads process other rows.
   const double longest = device == Device::cuda ? f.longest_steps : 0;
   for (const double term : {f.moved_bytes, f.lines, f.lines_of_blocks, f.steps, longest}) {
     all.push_back(fetched * term);
@@ -30,9 +30,8 @@ std::vector<double> terms(const ProductFeatures& f, Device device, int word_byte
   return all;
 }
 
-/// Coordinates of the matrix among the others: its size, the length of rows, what is fetched of x with each entry and
-/// by each block, how full steps are, how far the longest row stands out from the others and from all, how often x
-/// comes from memory, and how irregular rows are.
+/// Coordinates of a matrix for the interpolation: its size, row length, lines of x per entry and per block, filling of
+/// steps, length of the longest row relative to the others and to all, repeated reads of x, and irregularity of rows.
 std::vector<double> point_of(const ProductFeatures& f, int word_bytes) {
   const auto ratio = [](double a, double b) { return std::log2(std::max(a, 1e-6) / std::max(b, 1e-6)); };
   return {ratio(f.working_bytes, 1),          ratio(f.nonzeros, f.rows),
@@ -42,7 +41,7 @@ std::vector<double> point_of(const ProductFeatures& f, int word_bytes) {
           f.irregular / std::max(f.rows, 1.0)};
 }
 
-/// A training point as a line of numbers, and back.
+/// Converts a training point to a line of numbers, and back.
 std::vector<double> line_of(const TrainingPoint& point) {
   const ProductFeatures& f = point.features;
   return {f.rows,          f.nonzeros, f.moved_bytes,     f.working_bytes, f.input_bytes, f.steps,
@@ -58,7 +57,7 @@ double first_estimate(const std::vector<double>& coefficients, const std::vector
   return seconds;
 }
 
-/// Numbers of a JSON list, all finite.
+/// Numbers of a JSON list; throws unless they are finite and `count` in number.
 std::vector<double> numbers(const nlohmann::ordered_json& json, std::size_t count) {
   const auto list = json.get<std::vector<double>>();
   if (list.size() != count || !std::ranges::all_of(list, [](double x) { return std::isfinite(x); }))

@@ -14,14 +14,15 @@ namespace femcg::solver {
 
 namespace {
 
-/// A number that depends on nothing but these (SplitMix64, Steele et al. 2014), so that rows are made in parallel.
+/// Random number that depends only on its arguments (SplitMix64, Steele et al. 2014), so that rows can be made in
+/// parallel.
 std::uint64_t mixed(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
   std::uint64_t z = seed + 0x9e3779b97f4a7c15 * (a + 1) + 0xd1b54a32d192ed03 * (b + 1);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
   z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
   return z ^ (z >> 31);
 }
-/// Between 0 and 1, both excluded.
+/// Uniform in the open interval (0, 1).
 double uniform(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {
   return (static_cast<double>(mixed(seed, a, b) >> 11) + 0.5) / 9007199254740992.0;
 }
@@ -30,7 +31,7 @@ double normal(std::uint64_t seed, std::uint64_t a, std::uint64_t b) {  // Box & 
          std::cos(2 * std::numbers::pi * uniform(seed, a, 2 * b + 1));
 }
 
-constexpr std::uint64_t of_length = 1, of_value = 2, of_place = 3;  // what a number is for
+constexpr std::uint64_t of_length = 1, of_value = 2, of_place = 3;  // purpose of a random number
 
 std::int64_t length_of(const MatrixRecipe& recipe, std::int64_t row) {
   const std::uint64_t seed = recipe.seed;
@@ -56,7 +57,7 @@ std::int64_t length_of(const MatrixRecipe& recipe, std::int64_t row) {
   return static_cast<std::int64_t>(std::lround(std::clamp(length, 1.0, longest)));
 }
 
-/// The columns of a row, ascending.
+/// Writes the columns of a row, ascending.
 void place_columns(const MatrixRecipe& recipe, std::int64_t row, std::int64_t length, std::int32_t* columns) {
   const std::int64_t n = recipe.rows, run = std::min<std::int64_t>(recipe.run, length);
   const std::int64_t runs = (length + run - 1) / run;
@@ -78,7 +79,7 @@ std::string name(RowLengths lengths) {
   return names[static_cast<std::size_t>(lengths)];
 }
 
-/// Part of the way from a to b, on a logarithmic scale.
+/// Interpolates between a and b on a logarithmic scale.
 double between(double a, double b, double part) { return a * std::pow(b / a, part); }
 
 }  // namespace
@@ -114,7 +115,7 @@ operators::CsrMatrix<double> generate(const MatrixRecipe& recipe) {
 }
 
 MatrixRecipe training_recipe(int number, double most_bytes) {
-  // The additive sequence of the root of x^7 = x + 1: however many are taken, they are about evenly spread.
+  // Additive sequence based on the root of x^7 = x + 1: any number of its first points is evenly distributed.
   constexpr double root = 1.1127756842787055;
   std::array<double, 6> u;
   for (std::size_t axis = 0; axis < u.size(); ++axis)

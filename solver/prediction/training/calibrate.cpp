@@ -21,7 +21,7 @@ using operators::Device;
 
 namespace {
 
-/// Beyond the caches of the processor nothing changes with the size; a GPU is not filled before a million unknowns.
+/// Boxes to measure. Beyond the caches of a processor, times per unknown are constant; a GPU needs a million unknowns.
 std::vector<BenchmarkBox> boxes_of(Device device) {
   const std::vector<double> sizes =
       device == Device::cuda ? std::vector<double>{4e3, 3e4, 2.5e5} : std::vector<double>{4e3, 6e4};
@@ -33,8 +33,8 @@ std::vector<BenchmarkBox> boxes_of(Device device) {
   return boxes;
 }
 
-/// On distorted cells every operator, without a matrix also as on curved cells, for which boxes need be told; on cells
-/// that are alike those that tell them apart.
+/// Operators to measure on a box. Distorted cells: all, and matrix-free as on curved cells. Congruent cells: only those
+/// that distinguish boxes.
 std::vector<OperatorChoice> operators_for(const BenchmarkBox& box, Device device) {
   std::vector<OperatorChoice> chosen = all_operators_of(device);
   if (box.distort > 0)
@@ -46,9 +46,9 @@ std::vector<OperatorChoice> operators_for(const BenchmarkBox& box, Device device
   return chosen;
 }
 
-using Key = std::pair<std::string, operators::Options>;  ///< an operator's name and options
+using Key = std::pair<std::string, operators::Options>;  ///< name and options of an operator
 
-/// The bandwidth model, which keeps what was asked of it, or measured products in its place.
+/// The bandwidth model, which records its queries, or returns measured products instead.
 class Listening final : public Model {
  public:
   explicit Listening(const Rates& rates) : model_(rates) {}
@@ -120,8 +120,8 @@ void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, c
 }  // namespace
 
 Calibrated calibrate(const TrainingSettings& settings, Rates rates) {
-  constexpr double of_gpu = 4e6;  // unknowns of most of the measurements that the model was fitted to
-  Calibrated made{std::exchange(rates.calibration, {})};  // of another precision some may be there
+  constexpr double of_gpu = 4e6;                          // unknowns of most measurements used for the fit
+  Calibrated made{std::exchange(rates.calibration, {})};  // may hold some of another precision
   if (settings.device == Device::cuda) made.calibration.fitted_unknowns = of_gpu;
   const double begin = seconds_now(), most_seconds = 3 * settings.seconds;
   const std::vector<BenchmarkBox> boxes = boxes_of(settings.device);

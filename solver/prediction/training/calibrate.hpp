@@ -7,11 +7,11 @@
 namespace femcg::solver {
 
 /// Error of the bandwidth model on this device: makes and times every operator, with CG, on small boxes of every shape
-/// and degree, of congruent and of distorted cells, by ascending size for as long as there is time, and compares with
-/// the model without a calibration.
+/// and degree, with congruent and with distorted cells, by ascending size within the time limit, and compares the times
+/// with the uncalibrated model.
 struct Calibrated {
   Calibration calibration;
-  int boxes = 0;  ///< that were measured
+  int boxes = 0;  ///< number of measured boxes
 };
 Calibrated calibrate(const TrainingSettings& settings, Rates rates);
 

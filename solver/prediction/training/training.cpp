@@ -24,7 +24,7 @@ using operators::Device;
 
 namespace {
 
-/// Stands in for a model, and keeps what a trained one would see.
+/// Replaces a model, and records the features that a trained model would use.
 class FeaturesKept final : public Model {
  public:
   std::optional<double> seconds(const Product& product) const override {
@@ -34,14 +34,14 @@ class FeaturesKept final : public Model {
   mutable std::vector<ProductFeatures> seen;
 };
 
-/// The points of one precision, by the operator.
+/// Training points of one precision, by operator.
 struct Points {
   std::vector<std::vector<TrainingPoint>> of_operator;
   int matrices = 0;
 };
 
-/// Finite elements of every shape and degree, within caches and beyond; and some of a few rows, which take no longer
-/// than their call.
+/// Finite-element matrices of every shape and degree, within and beyond the caches; and some with few rows, whose time
+/// is that of the call.
 std::vector<BenchmarkBox> training_boxes(double most_bytes) {
   constexpr double bytes_of_entry = 12;
   std::vector<BenchmarkBox> boxes;
@@ -102,7 +102,7 @@ std::vector<MeasuredProduct> measure_products(const std::shared_ptr<const CsrMat
     if (!operators[i].possible()) continue;
     try {
       made.push_back(operators::find_operator(operators[i].op.name)->make(from, operators[i].op.options));
-    } catch (const std::bad_alloc&) {  // beside the others
+    } catch (const std::bad_alloc&) {  // does not fit next to the others
       continue;
     }
     entries.push_back({.a = made.back().get()});
@@ -123,7 +123,7 @@ std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates)
   const std::vector<OperatorChoice> operators = trained_operators(device);
   std::vector<Points> points(settings.precisions.size());
   for (Points& each : points) each.of_operator.resize(operators.size());
-  constexpr double bytes_a_second = 6e6, least_bytes = 2e6;  // in a hurry smaller ones, so that there are as many
+  constexpr double bytes_a_second = 6e6, least_bytes = 2e6;  // with little time, smaller matrices in the same number
   const double begin = seconds_now(),
                most_bytes = std::clamp(bytes_a_second * settings.seconds, least_bytes, most_training_bytes(device));
   const std::vector<BenchmarkBox> boxes = training_boxes(most_bytes);
@@ -132,7 +132,7 @@ std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates)
     if (!settings.go_on(fmt::format("training: benchmark matrix {}, {:.0f} of at most {:.0f} s", number + 1,
                                     seconds_now() - begin, settings.seconds)))
       break;
-    // One in three is of finite elements, as long as there are any.
+    // One in three is a finite-element matrix, as long as there are any.
     const std::size_t box = static_cast<std::size_t>(number) / 3;
     const auto matrix = std::make_shared<const CsrMatrix<double>>(
         number % 3 == 2 && box < boxes.size() ? matrix_of(boxes[box]) : generate(training_recipe(number, most_bytes)));

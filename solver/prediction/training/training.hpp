@@ -11,15 +11,15 @@
 
 namespace femcg::solver {
 
-/// A product of one operator that was measured.
+/// A measured product of one operator.
 struct MeasuredProduct {
-  /// The least of the repetitions, each the mean of some products in a row, since what other programs take of the
-  /// machine is only ever added; 0 where it cannot be had.
+  /// Least time of the repetitions, each the mean of several products in sequence; other programs can only add time. 0
+  /// if the operator is not possible.
   double seconds = 0;
-  bool refused = false;  ///< other programs took the processor
+  bool refused = false;  ///< other programs used the processors
 };
 
-/// Makes the operators that are possible and times their products in turn, place by place.
+/// Makes the possible operators and times their products, interleaved; results are in the order of `operators`.
 template <std::floating_point T>
 std::vector<MeasuredProduct> measure_products(const std::shared_ptr<const operators::CsrMatrix<T>>& matrix,
                                               const std::vector<Prediction>& operators, operators::Device device,
@@ -27,27 +27,27 @@ std::vector<MeasuredProduct> measure_products(const std::shared_ptr<const operat
 
 struct TrainingSettings {
   operators::Device device = operators::Device::host;
-  double seconds = 75;  ///< that measuring may take
+  double seconds = 75;  ///< limit for measuring
   std::vector<Precision> precisions{Precision::double_, Precision::single};
-  /// Told before each matrix what comes next; false once the user wants to stop.
+  /// Called before each matrix with its name; false once the user wants to stop.
   std::function<bool(const std::string& next)> go_on;
-  /// Asked while a box is measured.
+  /// Polled while a box is measured.
   std::function<bool()> stop = [] { return false; };
 };
 
-/// A model for each precision, and how many matrices were measured for it.
+/// Model of each precision, with the number of measured matrices.
 struct Trained {
   Precision precision;
   TrainedModel model;
   int matrices = 0;
-  int refused = 0;  ///< measurements that were left out, since other programs took the processor
+  int refused = 0;  ///< measurements discarded because other programs used the processors
 };
 
-/// Measures benchmark matrices (benchmark_matrices.hpp), as many as there is time for, and fits. Throws MachineError
-/// where they are too few to fit anything.
+/// Measures as many benchmark matrices (benchmark_matrices.hpp) as time allows, and fits. Throws MachineError if they
+/// are too few for a fit.
 std::vector<Trained> train(const TrainingSettings& settings, const Rates& rates);
 
-/// Largest benchmark matrix, in bytes of compressed rows.
+/// Bytes of the largest benchmark matrix in CSR.
 double most_training_bytes(operators::Device device);
 
 }  // namespace femcg::solver
