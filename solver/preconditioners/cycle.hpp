@@ -82,8 +82,8 @@ class Cycle {
 
   /// x = full multigrid's approximation of A^-1 b, starting at this level (Brandt 1977): the prolonged approximation of
   /// the next coarser level, followed by `cycles` cycles. A single cycle leaves up to 20 times the discretisation
-  /// error, since a lower degree has 1 / h times the error and aggregates approximate poorly; two leave a third of it,
-  /// up to degree 3.
+  /// error, since a lower degree has 1 / h times the error and aggregates approximate poorly; two leave
+  /// a third more than the discretisation error, up to degree 3.
   void start_from_coarser(std::size_t number, int cycles) {
     OnLevel& at = on_[number];
     if (at.level.is_elsewhere()) return;

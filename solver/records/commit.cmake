@@ -1,4 +1,4 @@
-# Writes the header OUTPUT with the commit of the folder SOURCE; only where it has changed, so that nothing else is built.
+# Writes the header OUTPUT with the commit of the folder SOURCE, only if it has changed, to avoid needless builds.
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND git -C ${SOURCE} describe --always --dirty --abbrev=12 --exclude=*
                 OUTPUT_VARIABLE commit OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET RESULT_VARIABLE status)
