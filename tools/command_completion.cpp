@@ -29,7 +29,7 @@ const Words& shells() {
   return names;
 }
 
-/// What may stand for a value on the command line.
+/// Possible completions of a value on the command line.
 struct Values {
   Words words = {};
   Words suffixes = {};  ///< of files
@@ -85,7 +85,7 @@ Values values_of(const std::string& command, const OptionReference& option) {
   return {};
 }
 
-/// What --set may set a key to, as far as that can be listed.
+/// Values that --set may assign to a key, as far as they can be listed.
 Words settings_of(const KeyDescription& key) {
   switch (key.kind) {
     case ValueKind::flag:
@@ -114,7 +114,7 @@ Words settings_of(const KeyDescription& key) {
   }
 }
 
-/// Keys for --set with their '=', or with a '.' where a name of the user's follows.
+/// Keys for --set, followed by '=', or by '.' if a user-chosen name follows.
 Words settable_keys() {
   Words keys;
   for (const auto& [path, key] : solver::all_case_keys()) {
@@ -150,7 +150,7 @@ Words command_names(const std::vector<CommandReference>& commands) {
 
 // --- bash -----------------------------------------------------------------------------------------------------------
 
-/// The lines of a case of `case "$command $option"`: what completes the value.
+/// Cases of `case "$command $option"` that complete the value.
 std::string bash_values(const std::string& pattern, const Values& values) {
   if (values.keys) return fmt::format("    {}) set=1 ;;\n", pattern);
   if (values.folder) return fmt::format("    {}) folders=1 ;;\n", pattern);
@@ -228,7 +228,7 @@ complete -F _femcg femcg
 
 // --- zsh ------------------------------------------------------------------------------------------------------------
 
-/// A text within '[...]' or behind a ':' of _arguments, in single quotes.
+/// Text for '[...]' or after a ':' of _arguments, for single quotes.
 std::string for_zsh(std::string_view text) {
   std::string safe;
   for (const char c : text) {
@@ -245,7 +245,7 @@ std::string for_zsh(std::string_view text) {
 std::string zsh_values(const Values& values) {
   if (values.keys) return "_femcg_set";
   if (values.folder) return "_files";
-  // zsh would take *.(mtx), of one alternative, for qualifiers.
+  // zsh would parse *.(mtx), with a single alternative, as qualifiers.
   if (values.suffixes.size() == 1) return fmt::format("_files -g \"*.{}\"", values.suffixes.front());
   if (!values.suffixes.empty()) return fmt::format("_files -g \"*.({})\"", fmt::join(values.suffixes, "|"));
   if (values.words.empty()) return " ";

@@ -32,13 +32,13 @@ using solver::InputError;
 
 constexpr std::string_view schema_file = "case.schema.json";
 
-/// A line of the case, and the key whose meaning stands behind it; none for a line on its own.
+/// A line of the case, and the key whose meaning follows as a comment; empty for a line without.
 struct Line {
   std::string text;
   std::string_view key = {};
 };
 
-/// What the table of keys says of a key, as a comment behind it.
+/// Meaning of a key from the table of keys, as a comment.
 std::string comment_on(std::string_view path) {
   const auto keys = solver::all_case_keys();
   const auto found = std::ranges::find(keys, path, &solver::KeyPath::path);
@@ -57,7 +57,7 @@ std::string text_of(const std::vector<Line>& lines) {
   return text;
 }
 
-/// A text as a value of YAML.
+/// Text as a YAML value.
 std::string in_yaml(const std::string& text) {
   solver::CaseNode node;
   node.kind = solver::CaseNode::Kind::scalar;
@@ -69,7 +69,7 @@ std::vector<Line> box_lines() {
   return {{"mesh:", "mesh"}, {"  box: {cells: [32, 32]}", "mesh.box"}, {"  # refine: 1", "mesh.refine"}};
 }
 
-/// How names come to the solids and faces of a file.
+/// Explanation of how the solids and faces of a file get names.
 std::vector<Line> group_lines(const fs::path& file) {
   if (mesh::has_mesh_ending(file) || mesh::ending_of(file) == ".geo")
     return {
@@ -81,7 +81,7 @@ std::vector<Line> group_lines(const fs::path& file) {
       {fmt::format("  # What there is, by tag, and a draft of groups: femcg mesh {}", file.string())}};
 }
 
-/// Groups that the geometry suggests; none where it has none, or cannot be meshed here.
+/// Groups that the geometry suggests; empty if it suggests none, or cannot be meshed here.
 std::vector<solver::DraftedGroup> groups_of(const fs::path& file) {
   if (file.empty() || !solver::suggests_groups(file)) return {};
   try {
@@ -170,7 +170,7 @@ std::string case_text(const fs::path& case_file, const fs::path& mesh_file) {
   return text_of(lines);
 }
 
-/// The file to write for what the user named: a case, or geometry, whose case lies in the current folder.
+/// Path of the file to write for the user's argument: a case, or a geometry, whose case is put into the current folder.
 fs::path case_file_for(const fs::path& named, bool of_mesh) {
   if (named.empty()) return "case.yaml";
   if (of_mesh) return named.stem().concat(".yaml");
@@ -200,7 +200,8 @@ std::string init(const std::string& argument) {
   if (fs::exists(fs::symlink_status(file, error)))
     throw InputError(solver::in_quotes(file.string()) +
                      " is there already and stays as it is; give another name: femcg init NAME");
-  // Editors look for the schema beside the case. One that is there may be of cases with other operators: it stays.
+  // Editors look for the schema next to the case. An existing schema may be for cases with other operators and is not
+  // replaced.
   const fs::path schema = folder / schema_file;
   if (!fs::exists(fs::symlink_status(schema, error))) mesh::write_atomically(schema, solver::case_schema());
   mesh::write_atomically(file, case_text(file, of_mesh ? named : fs::path()));

@@ -17,7 +17,7 @@ namespace {
 
 using Row = std::vector<std::string>;
 
-/// Lines of left-aligned columns, two blanks between them.
+/// Left-aligned columns, two blanks apart.
 std::string table(const std::vector<Row>& rows) {
   std::vector<std::size_t> widths;
   for (const Row& row : rows) {

@@ -14,7 +14,7 @@ namespace femcg::tools {
 
 namespace {
 
-/// A text as roff prints it. Every line of it begins with something that is no macro.
+/// Text escaped for roff, such that no line begins with a macro.
 std::string roff(std::string_view text) {
   std::string safe;
   for (const char c : text) {
@@ -37,12 +37,12 @@ std::string roff(std::string_view text) {
 std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 std::string italic(std::string_view text) { return "\\fI" + roff(text) + "\\fR"; }
 
-/// A term and what it means.
+/// A term with its meaning.
 std::string item(const std::string& term, std::string_view meaning) {
   return fmt::format(".TP\n{}\n{}\n", term, roff(meaning));
 }
 
-/// An option that is not every command's.
+/// True for an option that not every command has.
 bool is_own_option(const OptionReference& option) {
   return !option.is_argument && option.name != "--help" && option.name != "--version";
 }

@@ -16,7 +16,7 @@ CommandReference reference_of(const CLI::App& command, const std::string& name) 
                                  is_argument || is_flag ? "" : option->get_type_name(), option->get_description(),
                                  is_argument});
   }
-  // Arguments first, --help and --version last, as people look for them.
+  // Arguments first, --help and --version last, in the usual order.
   std::ranges::stable_sort(reference.options, {}, [](const OptionReference& option) {
     return option.is_argument ? 0 : option.name == "--help" || option.name == "--version" ? 2 : 1;
   });

@@ -1,4 +1,4 @@
-// The program: reads the command line, calls what it names, and turns exceptions into exit statuses.
+// The program: reads the command line, runs the command, and converts exceptions to exit statuses.
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -51,16 +51,16 @@ using femcg::solver::print;
 
 volatile std::sig_atomic_t interrupted = 0, heeded = 0;
 
-/// For loops: whether to end.
+/// Polled by loops; true if they should end.
 bool stop_requested() {
   heeded = 1;
   return interrupted != 0;
 }
 
-/// Ctrl-C, the request of a batch system to end (SIGTERM) and a terminal that is closed ask the loops to end. A second
-/// Ctrl-C or SIGTERM has the system's own effect, and so has the first before any loop has asked: nothing is worth
-/// being stored yet, and a pipe that nobody writes to, or Gmsh, may take for ever. A shell that is closed with its
-/// terminal sends SIGHUP once more.
+/// Ctrl-C, the request of a batch system to end (SIGTERM) and closing the terminal ask the loops to end. A second
+/// Ctrl-C or SIGTERM has the system's default effect, and so has the first before any loop has polled: nothing is worth
+/// storing yet, and a pipe without writer, or Gmsh, may block forever. A shell that is closed with its terminal sends
+/// SIGHUP again.
 void stop_on_request() {
   struct sigaction action {
   }, before{};
@@ -73,8 +73,7 @@ void stop_on_request() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     action.sa_flags = SA_RESTART | (signal == SIGHUP ? 0 : static_cast<int>(SA_RESETHAND));
     sigaction(signal, &action, &before);
-    // nohup ignores SIGHUP. A script ignores the SIGINT of what it starts behind it, where it may still be sent by
-    // name.
+    // nohup ignores SIGHUP. A script ignores SIGINT in background jobs, which may still receive it by kill.
     if (signal != SIGINT && before.sa_handler == SIG_IGN) sigaction(signal, &before, nullptr);
   }
 }
@@ -98,7 +97,7 @@ struct CommandLine {
   bool quiet = false, no_progress = false, measure = false, train = false, tuning = false;
 };
 
-/// The options of every command that works for a while.
+/// Adds the options of every command that runs for a while.
 void add_common_options(CLI::App& command, CommandLine& line) {
   command.add_option("--threads", line.threads, "threads on the CPU (default: as many as it has)")->type_name("N");
   command.add_option("--output", line.output, "folder for the results, relative to the current one")->type_name("DIR");
@@ -131,7 +130,7 @@ void add_case_options(CLI::App& command, CommandLine& line) {
   add_common_options(command, line);
 }
 
-/// What compare and matrix have in common.
+/// Adds the options that compare and matrix share.
 void add_comparison_options(CLI::App& command, CommandLine& line) {
   command
       .add_option("--operators", line.operators,
@@ -217,7 +216,7 @@ void add_report_options(CLI::App& command, CommandLine& line) {
   command.add_flag("--quiet", line.quiet, "say nothing");
 }
 
-/// "a,b" as a list in YAML; "all" and what is a list already stay as they are.
+/// "a,b" as a YAML list; "all" and lists are unchanged.
 std::string as_list(const std::string& text) {
   return text == "all" || text.starts_with("[") ? text : "[" + text + "]";
 }
@@ -252,7 +251,7 @@ std::vector<Override> case_overrides(const CommandLine& line, bool comparing) {
   return list;
 }
 
-/// Throws where something on the command line has no meaning.
+/// Throws if an argument on the command line has no meaning.
 void check_leftovers(const CLI::App& app) {
   const auto selected = app.get_subcommands();
   std::vector<std::string> commands;
@@ -291,7 +290,7 @@ const Communicator& or_alone(const Communicator* processes) {
   return processes != nullptr ? *processes : Communicator::alone();
 }
 
-/// `processes` is null where this one is alone.
+/// `processes` is null on one process.
 ExitStatus run_or_check(bool solve, const CommandLine& line, const Communicator* processes) {
   require_case(line, solve ? "run" : "check");
   const femcg::solver::Case resolved = femcg::solver::read_case(line.case_file, case_overrides(line, false));
@@ -353,7 +352,7 @@ ExitStatus compare_matrix(const CommandLine& line, const Communicator& processes
   return femcg::solver::compare_matrix(choice, baseline_of(line), console_of(line), stop_requested, processes);
 }
 
-/// What predict shares for cases and matrices, read as the options of a comparison.
+/// Options of predict that cases and matrices share, parsed like those of a comparison.
 femcg::solver::PredictChoice predict_choice(const CommandLine& line) {
   CommandLine asked;
   asked.op = line.op == std::string(femcg::solver::automatic_operator) ? std::nullopt : line.op;
@@ -399,7 +398,7 @@ ExitStatus evaluate(const CommandLine& line, const std::string& device) {
   return femcg::solver::evaluate(choice, console_of(line), stop_requested);
 }
 
-/// 2,8,64 as numbers of processes.
+/// Numbers of processes in a text "2,8,64".
 std::vector<int> processes_of(const std::string& text) {
   constexpr int most = 1 << 20;
   std::vector<int> numbers;
@@ -416,7 +415,7 @@ std::vector<int> processes_of(const std::string& text) {
   return numbers;
 }
 
-/// What a case is expected to take on several processes.
+/// Predicts the times of a case on several processes.
 ExitStatus predict_scaling(const CommandLine& line, const Communicator* processes) {
   const std::vector<int> numbers = processes_of(*line.processes);
   if (line.measure || line.right_hand_sides || line.predicted_precision || line.train || line.evaluation)
@@ -466,7 +465,7 @@ ExitStatus report(const CommandLine& line) {
   return ExitStatus::done;
 }
 
-/// Throws InputError where the processes cannot find each other.
+/// Throws InputError if the processes cannot connect.
 void join(std::optional<Communicator>& processes) {
   try {
     processes.emplace();
@@ -475,7 +474,7 @@ void join(std::optional<Communicator>& processes) {
   }
 }
 
-/// Several processes are for some commands; they join here, where nothing starts the program anew any more.
+/// Connects several processes, for the commands that support them; called when the program is no longer restarted.
 void join_processes(bool running, std::optional<Communicator>& processes) {
   if (Communicator::started() == 1) return;
   if (Communicator::available()) join(processes);
@@ -529,7 +528,7 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   for (CLI::App* each : {&app, &run, &compare_case, &matrix, &predict_times, &report_page, &mesh, &check, &list, &info,
                          &init, &schema, &completion, &manual}) {
     each->set_version_flag("--version", femcg::tools::version(), "print the version");
-    each->allow_extras();  // ours to report, with the nearest known name
+    each->allow_extras();  // reported by this program, with the nearest known name
   }
 
   try {
@@ -564,7 +563,7 @@ ExitStatus execute(int argc, char** argv, std::optional<Communicator>& processes
   return run || check ? run_or_check(static_cast<bool>(run), line, joined) : ExitStatus::done;
 }
 
-/// What goes to standard error in the end, a line each.
+/// Lines to be written to standard error at the end.
 class Complaints {
  public:
   void add(std::string sentence) {
@@ -580,13 +579,13 @@ class Complaints {
   std::vector<std::string> lines_;
 };
 
-/// Whether nobody reads standard output any more (femcg list | head -1), which is the reader's choice and no failure.
+/// True if the reader of standard output has closed it (femcg list | head -1), which is no failure.
 bool reader_left() {
   pollfd output{STDOUT_FILENO, POLLOUT, 0};
   return poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
 }
 
-/// Everything printed has arrived, or the status says so.
+/// Flushes standard output; returns machine_failed if that fails.
 ExitStatus flushed(ExitStatus status, Complaints& complaints) {
   const bool failed = std::fflush(stdout) != 0;
   const int why = failed ? errno : EIO;
@@ -598,7 +597,7 @@ ExitStatus flushed(ExitStatus status, Complaints& complaints) {
 constexpr std::string_view less_memory =
     "take a smaller mesh or degree, single precision, or an operator that stores less, such as matrix-free";
 
-/// Runs the program; whatever goes wrong becomes complaints and a status.
+/// Runs the program; converts all errors to complaints and a status.
 ExitStatus guarded(int argc, char** argv, std::optional<Communicator>& processes, Complaints& complaints) {
   try {
     return execute(argc, argv, processes);
@@ -624,7 +623,8 @@ ExitStatus guarded(int argc, char** argv, std::optional<Communicator>& processes
   return ExitStatus::machine_failed;
 }
 
-/// Of several processes the first one speaks where all complain; one that fails alone speaks for itself, and ends all.
+/// Prints the complaints: on the first process if all complain. A process that fails alone prints its own, and ends all
+/// processes.
 void say(const Complaints& complaints, ExitStatus status, std::optional<Communicator>& processes) {
   if (complaints.empty()) return;
   if (!processes && Communicator::started() > 1 && Communicator::available()) try {
@@ -645,8 +645,8 @@ void say(const Complaints& complaints, ExitStatus status, std::optional<Communic
 }  // namespace
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a write that nobody reads fails, and is answered there
-  std::signal(SIGXFSZ, SIG_IGN);  // as is one beyond the size that a file may have
+  std::signal(SIGPIPE, SIG_IGN);  // a write without reader then fails, and is reported where it occurs
+  std::signal(SIGXFSZ, SIG_IGN);  // so does one beyond the file size limit
   stop_on_request();
   femcg::mesh::retain_pages();
   std::optional<Communicator> processes;

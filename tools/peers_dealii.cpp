@@ -3,14 +3,14 @@
 //
 //   mpirun -n 2 peers_dealii DEGREE CELLS TOLERANCE SMOOTHER
 //
-// CELLS along an edge are halved as long as they are even; SMOOTHER is the degree of the Chebyshev polynomial.
+// CELLS along an edge are halved while they are even; SMOOTHER is the degree of the Chebyshev polynomial.
 //
 // Prints a line of JSON: version, integral of u, seconds of set-up and of the loop, the last residual, and all
 // residuals with their seconds.
 
 #include <deal.II/base/config.h>
-// Debian compiles deal.II for any processor, without SIMD. Its matrix-free templates are compiled here for registers of
-// PEERS_REGISTER_BITS.
+// Debian compiles deal.II for generic processors, without SIMD. Its matrix-free templates are compiled here for
+// registers of PEERS_REGISTER_BITS.
 #undef DEAL_II_VECTORIZATION_WIDTH_IN_BITS
 #define DEAL_II_VECTORIZATION_WIDTH_IN_BITS PEERS_REGISTER_BITS
 #include <deal.II/matrix_free/evaluation_template_face_factory.templates.h>
@@ -55,7 +55,7 @@ using VectorOf = LinearAlgebra::distributed::Vector<Number>;
 template <typename Number>
 using Lanes = VectorizedArray<Number, PEERS_REGISTER_BITS / 8 / sizeof(Number)>;
 
-/// -laplace(u) on one level or on the finest mesh. Constrained entries are zero in all vectors, and stay so.
+/// -laplace(u) on one level or on the finest mesh. Constrained entries are zero in all vectors.
 template <int degree, typename Number>
 class Laplace : public Subscriptor {
  public:
@@ -74,12 +74,11 @@ class Laplace : public Subscriptor {
   }
 
   types::global_dof_index m() const { return data_.get_vector_partitioner()->size(); }
-  Number el(unsigned int, unsigned int) const { return 0; }  // asked for by templates, never called
+  Number el(unsigned int, unsigned int) const { return 0; }  // required by templates, never called
   void initialize_dof_vector(Vector& vector) const { data_.initialize_dof_vector(vector); }
   void vmult(Vector& y, const Vector& x) const { data_.cell_loop(&Laplace::multiply, this, y, x, true); }
   void Tvmult(Vector& y, const Vector& x) const { vmult(y, x); }
-  /// With vector operations of CG or of the smoother on the entries that are about to be read, and on those that are
-  /// done.
+  /// y = A x, with vector operations of CG or of the smoother on entries about to be read, and on finished ones.
   void vmult(Vector& y, const Vector& x, const Ranges& before, const Ranges& after) const {
     data_.cell_loop(&Laplace::multiply, this, y, x, before, after);
   }
@@ -90,7 +89,7 @@ class Laplace : public Subscriptor {
     for (auto& entry : inverse) entry = std::abs(entry) > 1e-10 ? 1 / entry : 1;
   }
 
-  /// The load of a source of 1.
+  /// Load of the constant source 1.
   void make_load(Vector& load) const {
     data_.initialize_dof_vector(load);
     Cell cell(data_);

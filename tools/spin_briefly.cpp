@@ -1,11 +1,11 @@
-// Lets threads that wait for each other spin for a moment only, then sleep. By default libgomp has them spin for
-// milliseconds, which they take from each other where other programs run too, and for minutes where OMP_WAIT_POLICY is
-// active, which they take from the thread team of products. It reads its setting before main(), so that the program is
-// begun anew, once, with the same arguments and GOMP_SPINCOUNT; where the user chose otherwise
-// (OMP_WAIT_POLICY=passive, GOMP_SPINCOUNT) or where that cannot be done, nothing happens.
+// Lets waiting threads spin only briefly, then sleep. By default libgomp's threads spin for milliseconds, which slows
+// down other programs on the same cores, and for minutes if OMP_WAIT_POLICY is active, which slows down the thread team
+// of products. libgomp reads its setting before main(), so the program restarts itself once, with the same arguments
+// and GOMP_SPINCOUNT. Does nothing if the user has chosen otherwise (OMP_WAIT_POLICY=passive, GOMP_SPINCOUNT), or if
+// restarting is impossible.
 //
-// That is done before the constructors of the libraries run, so that they run once. Nothing of theirs can be used there:
-// only the kernel is called.
+// The restart precedes the constructors of the libraries, so that they run once. None of the libraries' functions may
+// be used here: only system calls.
 
 #include <elf.h>
 #include <link.h>
@@ -17,7 +17,7 @@
 
 namespace {
 
-/// Whether a text begins with another; `rest` is then what follows.
+/// True if a text begins with another; `rest` is then the text after it.
 bool begins(const char* text, const char* with, const char** rest) {
   while (*with != '\0' && *text == *with) ++text, ++with;
   *rest = text;
@@ -29,7 +29,7 @@ bool equal(const char* a, const char* b) {
   return begins(a, b, &rest) && *rest == '\0';
 }
 
-/// Commands that multiply.
+/// True for commands that compute products.
 bool is_long(int count, char** arguments) {
   for (int i = 1; i < count; ++i)
     for (const char* command : {"run", "compare", "matrix", "predict"})
@@ -37,7 +37,7 @@ bool is_long(int count, char** arguments) {
   return false;
 }
 
-/// As ld.so femcg ...: /proc/self/exe is ld.so then. What the kernel tells follows the environment.
+/// True if started as "ld.so femcg ...", where /proc/self/exe is ld.so. The auxiliary vector follows the environment.
 bool begun_by_loader(char** end_of_environment) {
   for (const auto* each = reinterpret_cast<const ElfW(auxv_t)*>(end_of_environment + 1); each->a_type != AT_NULL;
        ++each)
@@ -64,7 +64,7 @@ void begin_anew(int count, char** arguments, char** environment) {
   with_spins[size] = spins;
   if (begun_by_loader(environment + size)) return;
   if (syscall(SYS_readlink, "/proc/self/exe", program.data(), program.size() - 1) <= 0) return;
-  syscall(SYS_execve, program.data(), arguments, with_spins.data());  // by its own name, which ps and top show
+  syscall(SYS_execve, program.data(), arguments, with_spins.data());  // under its own name, which ps and top show
 }
 
 __attribute__((section(".preinit_array"), used)) void (*const before_libraries)(int, char**, char**) = begin_anew;

@@ -28,7 +28,7 @@ std::int64_t thread_count(const std::string& name, const std::string& text) {
   return threads;
 }
 
-/// The number for the outermost loops, of a list with one for each level of nesting; blanks are allowed.
+/// Entry for the outermost loops in a list with one per nesting level; blanks are allowed.
 std::string first_of_list(const std::string& list) {
   std::string first = list.substr(0, list.find(','));
   std::erase_if(first, [](char c) { return c == ' ' || c == '\t'; });
@@ -39,7 +39,7 @@ void note(const std::string& sentence) {
   if (operators::rank_of_launcher() == 0) solver::print_note(sentence);
 }
 
-/// Processors that a core is to the system.
+/// Number of hardware threads per core.
 int processors_of_core() {
   int active = 0;
   std::ifstream("/sys/devices/system/cpu/smt/active") >> active;

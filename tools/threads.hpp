@@ -5,12 +5,12 @@
 
 namespace femcg::tools {
 
-/// The number of threads of every parallel loop: `option` (--threads), else OMP_NUM_THREADS, else as many as there are
-/// cores for this process, and never more, which a note says: threads that share a core wait for each other. Throws
-/// InputError where it is no number.
+/// Sets the number of threads of every parallel loop: `option` (--threads), else OMP_NUM_THREADS, else the number of
+/// cores available to this process. Limited to that number, with a note: threads that share a core wait for each other.
+/// Throws InputError if it is not a number.
 void choose_threads(const std::optional<std::string>& option);
 
-/// A note where mpirun, by its own default for one or two processes, leaves cores of the machine to nobody.
+/// Prints a note if mpirun's default binding of one or two processes leaves cores of the host unused.
 void note_binding();
 
 }  // namespace femcg::tools

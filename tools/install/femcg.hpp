@@ -1,7 +1,7 @@
 #pragma once
 
-// The library's headers for programs of your own, installed as <femcg/femcg.hpp>. What is public are these and what
-// they include, under the paths of the source tree: <femcg/operators/operator.hpp>. The rest is not installed.
+// Public headers of the library, installed as <femcg/femcg.hpp>: these and the headers that they include, under the
+// paths of the source tree: <femcg/operators/operator.hpp>. No other headers are installed.
 
 #include "mesh/box/box.hpp"
 #include "mesh/dofs/function_space.hpp"

@@ -1,6 +1,6 @@
-# Installs femcg.hpp and all that it includes of the project, with includes from <femcg/...>, so that a program needs no other
-# folder on its path and no name of ours meets one of its own. Wants SOURCE, the root of the source tree; BINARY, a folder to
-# write in; DESTINATION.
+# Installs femcg.hpp and all project headers that it includes, rewritten to include <femcg/...>: programs need no further
+# include folder, and names of headers do not clash. Variables: SOURCE, root of the source tree; BINARY, a folder for
+# temporary files; DESTINATION.
 file(REMOVE_RECURSE ${BINARY})
 
 function(copy_header source installed)

@@ -1,9 +1,9 @@
 # The two steps of making the page, for tools/report/CMakeLists.txt:  cmake -DSTEP=fetch|build ... -P make_page.cmake
-# A page that cannot be made is a warning and a program without it, unless it is REQUIRED.
+# Without REQUIRED, a failure gives a warning and a program without the page.
 cmake_minimum_required(VERSION 3.25)
 
 if(STEP STREQUAL "fetch")
-  # npm works on a copy: it never writes to the sources.
+  # npm works on a copy, so that it does not write to the source folder.
   file(COPY ${SOURCE}/package.json ${SOURCE}/package-lock.json DESTINATION ${BINARY})
   execute_process(WORKING_DIRECTORY ${BINARY} RESULT_VARIABLE status OUTPUT_QUIET ERROR_VARIABLE message
     COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --no-update-notifier --prefer-offline
