@@ -27,7 +27,7 @@ class Browser:
             )
         self.patience = patience
         self.profile = tempfile.mkdtemp(prefix="femcg-chromium-")
-        # The browser reads from its descriptor 3 and writes to its 4.
+        # The browser reads commands from descriptor 3 and writes answers to descriptor 4.
         commands, self.commands = os.pipe()
         self.answers, answers = os.pipe()
         high = [os.dup2(end, place, inheritable=False) for end, place in ((commands, 60), (answers, 61))]

@@ -1,7 +1,7 @@
 #pragma once
 
-// The recurrences of conjugate gradients in long double, with what rounding may do to their residuals in a working
-// precision (tests/rounding_tape.hpp).
+// Recurrences of conjugate gradients in long double, with rounding bounds on their residuals in a working precision
+// (tests/rounding_tape.hpp).
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace femcg::tests {
 
-/// Unit roundoffs of vectors and products, and gamma_n of sums of n products.
+/// Unit roundoffs of vectors and products, and gamma_n for sums of n products.
 struct CgPrecision {
   long double roundoff = 0, sum = 0;
 };
@@ -25,7 +25,7 @@ class CgModel {
   using Vector = RoundingTape::Vector;
   using Place = RoundingTape::Place;
 
-  /// For operators that are made from the matrix, or from the cells of a form.
+  /// Model for operators made from the matrix, or from the cells of a form.
   CgModel(const operators::CsrMatrix<double>& a, const operators::BilinearForm* cells, const std::vector<double>& b,
           bool jacobi, const CgPrecision& precision)
       : a_(a), cells_(cells), precision_(precision), zero_(tape_.given(Vector(b.size(), 0))) {
@@ -121,8 +121,8 @@ class CgModel {
     return cells_ != nullptr ? solver::rounding_of_product(*cells_, p) : solver::rounding_of_product(a_, p);
   }
 
-  /// 1 / d, both rounded, and then to single precision (operators::InverseDiagonal): where all that it may be is one
-  /// number there, that is known. The terms of a sum over cells are among those of a product with ones.
+  /// 1 / d, both rounded, then rounded to single precision (operators::InverseDiagonal); exact if all possible values
+  /// round to the same number. The terms of a sum over cells are bounded by those of a product with ones.
   Place inverse_diagonal() {
     const auto n = static_cast<std::size_t>(a_.rows);
     const solver::ProductRounding of_ones = rounding_of_product(std::vector<double>(n, 1.0));
@@ -152,13 +152,13 @@ class CgModel {
     for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += factor * slope[i];
   }
 
-  /// A p, whose rounding is the operators'; A is its own transpose.
+  /// A p, with the operators' rounding; A is symmetric.
   Place product(Place p) {
     const Vector& of = tape_[p];
     const solver::ProductRounding rounding = rounding_of_product(std::vector<double>(of.begin(), of.end()));
     Vector bound(of.size());
     for (std::size_t i = 0; i < of.size(); ++i) bound[i] = rounding.bound(i, precision_.roundoff);
-    // What p'Ap is off by: |p|' times that, and the sum of its terms.
+    // Rounding of p'Ap: |p|' times the bounds, and that of the sum of its terms.
     energy_rounding_ = 0;
     for (std::size_t i = 0; i < of.size(); ++i)
       energy_rounding_ += std::abs(of[i]) * (bound[i] + precision_.sum * rounding.terms[i]);
@@ -182,7 +182,8 @@ class CgModel {
     return inner(a, b, precision_.sum * terms);
   }
 
-  /// x + sign c y: c is rounded, its product, twice a sum of two such (x moves along two directions at once).
+  /// x + sign c y: c is rounded, its product, and twice a sum of two such terms (x is updated along two directions at
+  /// once).
   Place plus(Place x, Place c, Place y, int sign) {
     const long double factor = sign * tape_.number(c);
     Vector sum = tape_[x], rounding(sum.size());
@@ -200,7 +201,7 @@ class CgModel {
     });
   }
 
-  /// M^-1 r
+  /// M^-1 r.
   Place solve(Place r) {
     if (!has_inverse_) return r;
     Vector z(tape_[r].size()), rounding(z.size());
@@ -224,7 +225,7 @@ class CgModel {
     });
   }
 
-  /// a - b^2 c
+  /// a - b^2 c.
   Place less_square(Place a, Place b, Place c) {
     const long double square = tape_.number(b) * tape_.number(b) * tape_.number(c);
     const long double rounding = unit_roundoff<double> * (std::abs(tape_.number(a)) + 3 * std::abs(square));
@@ -235,7 +236,7 @@ class CgModel {
     });
   }
 
-  /// The root of rr / b'b.
+  /// Square root of rr / b'b.
   Place relative_norm(Place rr) {
     const long double value = std::sqrt(tape_.number(rr) / tape_.number(bb_));
     return tape_.add({value}, {3 * unit_roundoff<double> * value}, [this, rr, value](const Vector& slope) {
@@ -249,7 +250,7 @@ class CgModel {
     iterates_.push_back(x_);
   }
 
-  /// Without rounding of its own.
+  /// True residual, without rounding of its own.
   Place true_residual_of(int k) {
     const Place x = iterates_[k - 1];
     Vector r = times_matrix(tape_[x]);

@@ -97,7 +97,7 @@ def boundary(path, result, expression=None):
                 sum_[k] += weight * length * value
             right = eval(expression, vars(math), {"x": x[0], "y": x[1], "z": x[2], "n": n}) if expression else values[1]
             assert abs(values[1] - right) < 1e-8, f"normal_flux is {values[1]} instead of {right} at {x}"
-    groups = {name: group for name, group in quantities["groups"].items() if name != "all"}  # the rest, which is no group of the mesh
+    groups = {name: group for name, group in quantities["groups"].items() if name != "all"}  # without the group of the remaining sides, which the mesh lacks
     assert set(sums) == set(groups), "other groups"
     for name, group in groups.items():
         area, integral, outflow = sums[name]

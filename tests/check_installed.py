@@ -53,7 +53,7 @@ def check_files(libdir, prefix):
     printed = {"share/man/man1/femcg.1": ["manual"], "share/bash-completion/completions/femcg": ["completion", "bash"]}
     for name, command in printed.items():
         check((prefix / name).read_text() == output(program, *command), f"{name} is not what femcg {' '.join(command)} prints")
-    # Every header is found under the paths of the tree, and names no other by a path that a program's own could have.
+    # Every header exists at the same path in the source tree and includes only <...>, femcg's headers as <femcg/...>.
     headers = [file for file in (prefix / "include/femcg").rglob("*.hpp") if file.name != "femcg.hpp"]
     for header in headers:
         inside = header.relative_to(prefix / "include/femcg")
@@ -79,7 +79,7 @@ def check_example(libdir, prefix, folder, options):
         printed = output(folder / "poisson", name)
         found = re.fullmatch(r"(\d+) iterations, converged, error in L2 ([0-9.e-]+)\n", printed)
         check(found, f"the example prints {printed!r}")
-        # A run wants the energy of the error below the tolerance, too.
+        # femcg run may take more iterations: it also requires the energy norm of the error to be below the tolerance.
         more = int(iterations) - int(found[1])
         check(-1 <= more <= 0.1 * int(iterations), f"{name}: {found[1]} iterations, and femcg run takes {iterations}")
         check(found[2] == error, f"{name}: error {found[2]}, and of femcg run {error}")

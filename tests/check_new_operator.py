@@ -63,7 +63,7 @@ def check(build, program, products):
     subprocess.run(["cmake", "--build", build, "--target", Path(program).name, Path(products).name], check=True)
     listed = subprocess.run([program, "list", "operators"], capture_output=True, text=True, check=True).stdout
     assert any(line.split()[:1] == ["new-format"] for line in listed.splitlines()), listed
-    # Where operators made from a matrix are tested: the other cases are of those that work on cells.
+    # Selects the test cases of operators made from a matrix; the other cases test operators on cells.
     compared = [products, "--source-file=*/test_operators.cpp", "--test-case=every operator*,enough cells*,one cell*,constants map*"]
     subprocess.run(compared, check=True)
     status = subprocess.run(compared, env={**os.environ, "FEMCG_TEST_DEVICE": "cuda"}, check=False).returncode

@@ -13,7 +13,7 @@ SOURCE = Path(os.environ.get("FEMCG_SOURCE_DIR", Path(__file__).parent.parent))
 PREFIX, FOLDER = (Path(name).resolve() for name in sys.argv[1:3])
 FEMCG = PREFIX / "bin/femcg"
 
-# No box is a cube, and CG takes some iterations.
+# The cells are distorted, so that CG needs several iterations.
 CASE = """mesh: {box: {cells: [6, 5, 4], cell: hexahedron, distort: 0.2}}
 degree: 2
 equation: {diffusion: 1 + x, source: 1}
@@ -70,12 +70,12 @@ class Plugins(unittest.TestCase):
                 for name in ["csr", "mine"]
             )
             self.assertEqual(mine["operator"]["name"], "mine")
-            # In single precision, restarts depend on rounding.
+            # In single precision, restarts, and thus iterations, depend on rounding.
             most = 1 if precision == "double" else 0.2 * csr["solve"]["iterations"]
             self.assertLessEqual(abs(mine["solve"]["iterations"] - csr["solve"]["iterations"]), most)
             self.assertAlmostEqual(mine["quantities"]["integral"] / csr["quantities"]["integral"], 1, 6)
             self.assertLess(mine["solve"]["true_relative_residual"], 1e-8)
-            # Of a nonzero a value and a column, but of a diagonal entry the value alone; and the offsets.
+            # A value and a column per nonzero, only the value per diagonal entry, and the offsets.
             word = 8 if precision == "double" else 4
             rows, nonzeros = mine["problem"]["unknowns"], csr["operator"]["nonzeros"]
             self.assertEqual(mine["operator"]["stored_bytes"], nonzeros * (word + 4) - 4 * rows + 8 * (rows + 1))
@@ -95,7 +95,7 @@ class Plugins(unittest.TestCase):
         for command, arguments in commands.items():
             self.done(command, *arguments, *loads, "--output", "compared")
             records = [r for r in json.loads((FOLDER / "compared/compare.json").read_text()) if r["operator"]["name"] == "mine"]
-            self.assertEqual(len(records), 4)  # of each precision, of one vector and of four
+            self.assertEqual(len(records), 4)  # two precisions, each with one vector and with four
             for record in records:
                 self.assertLessEqual(record["comparison"]["agreement"], record["comparison"]["agreement_bound"])
                 self.assertGreater(record["apply"]["median_seconds"], 0)
@@ -134,7 +134,7 @@ class Plugins(unittest.TestCase):
         }.items():
             self.refused(sentence, "run", "case.yaml", "--plugin", file)
         self.refused("absent.so: No such", "list", "operators", "--plugin", "absent.so")
-        # One sentence, and none on the operator that the library would have had.
+        # Only the missing file is reported, not the operator that it would have defined.
         (FOLDER / "absent.yaml").write_text("plugins: [absent.so]\n" + CASE.replace("solver: {", "solver: {operator: own, "))
         self.refused(f"absent.yaml:1:11: plug-in {FOLDER}/absent.so: No such file", "check", FOLDER / "absent.yaml")
         self.refused("is no name of a file", "check", "case.yaml", "--set", 'plugins=["a\\nb"]')

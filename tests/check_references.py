@@ -76,7 +76,7 @@ def breaches(root):
             known.setdefault((label, fields["year"]), []).append(key)
     for name in project_files(root):
         for line, names, year in named_sources((root / name).read_bytes().decode("utf-8", "replace")):
-            # A list before it, "CG, Hestenes & Stiefel 1952", is no part of the source.
+            # Words of a list before the authors, as in "CG, Hestenes & Stiefel 1952", do not belong to the source.
             parts = names.split(" & ")
             keys = next((known[" & ".join(parts[k:]), year] for k in range(len(parts)) if (" & ".join(parts[k:]), year) in known), None)
             if keys is None:

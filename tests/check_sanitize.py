@@ -10,10 +10,10 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# All that the script calls: no other program of this machine is found.
+# Programs that the script may call; no others are on its PATH.
 TOOLS = ["bash", "dirname", "env", "getconf", "grep", "mkdir", "rmdir", "sed", "sleep", "sort", "tail"]
 
-# Says where and how it was called, and does not like company on its GPU.
+# Stand-in for compute-sanitizer: records its GPU and arguments, and reports a second process on the same GPU.
 SANITIZER = """#!/usr/bin/env bash
 tool=$2
 printf '%s\\n' "$CUDA_VISIBLE_DEVICES $FEMCG_TEST_DEVICE $*" >>"$NOTES/calls"

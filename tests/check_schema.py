@@ -137,7 +137,7 @@ class Schema(unittest.TestCase):
     def setUpClass(cls):
         cls.text = femcg("schema").stdout
         cls.schema = json.loads(cls.text)
-        # jsonschema 3, of Ubuntu 22.04, has no draft 2020-12; nothing here is different in draft 7.
+        # jsonschema 3 (Ubuntu 22.04) lacks draft 2020-12; for this schema draft 7 is equivalent.
         cls.validator = getattr(jsonschema, "Draft202012Validator", jsonschema.Draft7Validator)(cls.schema)
 
     def problems(self, text):
@@ -177,7 +177,7 @@ class Schema(unittest.TestCase):
         for wrong in [BOX + more for more in WRONG] + WRONG_MESHES:
             with self.subTest(wrong):
                 self.assertNotEqual(self.problems(wrong), [])
-                self.assertEqual(self.checked(wrong), 2 if "sweep" not in wrong else 0)  # found when it is expanded
+                self.assertEqual(self.checked(wrong), 2 if "sweep" not in wrong else 0)  # errors in a sweep are found when it is expanded
 
     def test_every_key_and_option_is_described(self):
         def visit(where, node):

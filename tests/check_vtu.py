@@ -14,7 +14,7 @@ import random
 import sys
 from pathlib import Path
 
-# The modules alone: all of VTK takes several times as long to load.
+# Imports single modules: loading all of VTK takes several times as long.
 from vtkmodules.vtkCommonCore import reference, vtkPoints, vtkVersion
 from vtkmodules.vtkCommonDataModel import vtkLagrangeHexahedron, vtkLagrangeQuadrilateral, vtkLagrangeTetra, vtkLagrangeTriangle, vtkPolyData
 from vtkmodules.vtkFiltersCore import vtkProbeFilter
@@ -49,7 +49,7 @@ def quadrature(shape):
     for rule in itertools.product(GAUSS, repeat=d):
         (x, wx), (y, wy), (z, wz) = (*rule, (0.0, 1.0))[:3]
         weight = wx * wy * wz
-        if shape == "triangle":  # collapsed square and cube
+        if shape == "triangle":  # points of a collapsed square or cube
             y, weight = y * (1 - x), weight * (1 - x)
         elif shape == "tetrahedron":
             y, z, weight = y * (1 - x), z * (1 - x) * (1 - y), weight * (1 - x) ** 2 * (1 - y)
@@ -63,7 +63,7 @@ def slopes(cell, shape, point):
     cell.InterpolateDerivs(point, values)
     if shape in ("triangle", "tetrahedron"):
         return [values[r * n:(r + 1) * n] for r in range(d)]
-    return [values[r:d * n:d] for r in range(d)]  # VTK has these function by function
+    return [values[r:d * n:d] for r in range(d)]  # VTK stores them function by function
 
 
 def dot(a, b):

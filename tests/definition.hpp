@@ -1,9 +1,9 @@
 #pragma once
 
-// Element matrices from their definition, in long double and in plain loops: what the library's are compared with. Of
-// the library it takes data alone, mesh nodes and the numbers of dofs; bases, quadrature and geometry are its own, made
-// as the mesh library's documentation promises them but in other ways: polynomials by monomials (there: products and
-// Bernstein polynomials), Gauss points by Newton's method (there: Golub & Welsch), simplices as collapsed cubes.
+// Reference element matrices by definition, in long double and plain loops. Only mesh nodes and dof numbers come from
+// the library. Bases, quadrature and geometry follow the mesh library's documentation but use other methods:
+// polynomials by monomials (library: products and Bernstein polynomials), Gauss points by Newton's method (library:
+// Golub & Welsch), simplices as collapsed cubes.
 
 #include <Eigen/Dense>
 #include <array>
@@ -20,13 +20,13 @@ using Real = long double;
 using RealVector = Eigen::Matrix<Real, Eigen::Dynamic, 1>;
 using RealMatrix = Eigen::Matrix<Real, Eigen::Dynamic, Eigen::Dynamic>;
 
-/// Points, one a column, and weights.
+/// Points, one per column, and weights.
 struct Rule {
   RealMatrix points;
   RealVector weights;
 };
 
-/// n Gauss points on [0, 1]: the zeros of the Legendre polynomial P_n, and w = 1 / ((1 - x^2) P_n'(x)^2).
+/// The n Gauss points on [0, 1]: zeros of the Legendre polynomial P_n, with w = 1 / ((1 - x^2) P_n'(x)^2).
 inline Rule gauss_points(int n) {
   Rule rule{RealMatrix(1, n), RealVector(n)};
   for (int i = 0; i < n; ++i) {
@@ -49,8 +49,8 @@ inline Rule gauss_points(int n) {
   return rule;
 }
 
-/// The rule with n points along each axis of the unit square or cube; collapsed to the simplex by
-/// (r, s, t) -> (r (1 - s) (1 - t), s (1 - t), t), whose determinant is (1 - s) (1 - t)^2, in 2D without t.
+/// Rule with n points along each axis of the unit square or cube; collapsed to the simplex by (r, s, t) -> (r (1 - s)
+/// (1 - t), s (1 - t), t), with determinant (1 - s) (1 - t)^2; in 2D without t.
 inline Rule gauss_points(int d, bool tensor, int n) {
   const Rule line = gauss_points(n);
   const int count = d == 1 ? n : d == 2 ? n * n : n * n * n;
@@ -71,11 +71,11 @@ inline Rule gauss_points(int d, bool tensor, int n) {
   return rule;
 }
 
-/// Lagrange polynomials of a lattice, i fastest: 0 <= i, j, k <= p on tensor cells, i + j + k <= p on simplices. A
-/// polynomial is a sum of monomials x^i y^j z^k of the same indices.
+/// Lagrange polynomials of a lattice, i fastest: 0 <= i, j, k <= p on tensor cells, i + j + k <= p on simplices. Each
+/// is a sum of monomials x^i y^j z^k with the same indices.
 class Polynomials {
  public:
-  /// Nodes by the Gauss-Lobatto points on each line, in simplices by their recursive interpolation; or equally spaced.
+  /// Nodes: Gauss-Lobatto points on each line, with recursive interpolation in simplices; or equally spaced.
   Polynomials(int d, bool tensor, int p, bool gauss_lobatto) : d_(d) {
     for (int k = 0; k <= (d == 3 ? p : 0); ++k)
       for (int j = 0; j <= (tensor ? p : p - k); ++j)
@@ -98,7 +98,7 @@ class Polynomials {
 
   Eigen::Index size() const { return coefficients_.cols(); }
   RealVector values(const RealVector& at) const { return coefficients_.transpose() * monomials(at, -1); }
-  /// size x d.
+  /// Gradients, size x d.
   RealMatrix gradients(const RealVector& at) const {
     RealMatrix gradients(size(), d_);
     for (int axis = 0; axis < d_; ++axis) gradients.col(axis) = coefficients_.transpose() * monomials(at, axis);
@@ -106,7 +106,7 @@ class Polynomials {
   }
 
  private:
-  /// The zeros of x (1 - x) P_p'(2 x - 1).
+  /// Zeros of x (1 - x) P_p'(2 x - 1).
   static std::vector<Real> lobatto(int p) {
     const Real third = std::sqrt(1 / 5.0L), fourth = std::sqrt(3 / 7.0L);
     const std::vector<std::vector<Real>> points{{0.5L},
@@ -117,8 +117,8 @@ class Polynomials {
     return points[static_cast<std::size_t>(p)];
   }
 
-  /// Barycentric coordinates of a node, given by indices that sum to p: the mean over i of the nodes of the lattices
-  /// without index i, weighted by the Gauss-Lobatto point p - index i (Isaac 2020).
+  /// Barycentric coordinates of a node with indices that sum to p: the mean over i of the nodes of the lattices without
+  /// index i, weighted by the Gauss-Lobatto point p - index i (Isaac 2020).
   static RealVector interpolated(const std::vector<int>& indices) {
     int p = 0;
     for (const int index : indices) p += index;
@@ -140,7 +140,7 @@ class Polynomials {
     return node / node.sum();
   }
 
-  /// At a point, or their derivatives along an axis.
+  /// Monomials at a point, or their derivatives along an axis.
   RealVector monomials(const RealVector& at, int derived) const {
     RealVector values(static_cast<Eigen::Index>(exponents_.size()));
     for (Eigen::Index m = 0; m < values.size(); ++m) {
@@ -161,10 +161,10 @@ class Polynomials {
   RealMatrix coefficients_;
 };
 
-/// A number at a point in space.
+/// A scalar function in space.
 using PointFunction = std::function<Real(const RealVector&)>;
 
-/// K_ij = integral of kappa grad phi_i . grad phi_j over a cell, and of alpha phi_i phi_j over its Robin facets, by n
+/// K_ij = integral of kappa grad phi_i . grad phi_j over a cell, and of alpha phi_i phi_j over its Robin facets, with n
 /// points along each axis.
 class Definition {
  public:
@@ -180,7 +180,7 @@ class Definition {
         geometry_(d_, tensor_, mesh_->order, false) {}
 
   RealMatrix element_matrix(std::int32_t cell) const;
-  /// t_i, with which the products that are added up to K_ij have absolute values of t_i t_j at most
+  /// Bounds t_i: the products summed in K_ij have absolute values of at most t_i t_j
   /// (solver/benchmark/product_rounding.cpp).
   RealVector terms(std::int32_t cell) const;
   /// y = A x on the unknowns.
@@ -217,7 +217,7 @@ inline RealMatrix Definition::element_matrix(std::int32_t cell) const {
   const Rule rule = gauss_points(d_, tensor_, n_);
   for (Eigen::Index q = 0; q < rule.weights.size(); ++q) {
     const Place at = place(cell, rule.points.col(q));
-    // The gradient in space: grad phi = J^-T grad_xi phi.
+    // grad phi = J^-T grad_xi phi.
     const RealMatrix gradients = basis_.gradients(rule.points.col(q)) * at.jacobian.inverse();
     const Real weight = rule.weights[q] * std::abs(at.jacobian.determinant()) * kappa_(at.x);
     for (Eigen::Index i = 0; i < k.rows(); ++i)
@@ -245,7 +245,7 @@ inline RealVector Definition::terms(std::int32_t cell) const {
   return of_axes.cwiseSqrt().rowwise().sum() + of_facets.diagonal().cwiseSqrt();
 }
 
-/// Facets of tensor cells: axis f / 2 is 0 or 1. Of simplices: all vertices but number d - f.
+/// Facets of tensor cells: axis f / 2 is 0 or 1; of simplices: all vertices but number d - f.
 inline void Definition::add_facet(std::int32_t cell, int facet, RealMatrix& k) const {
   RealVector origin = RealVector::Zero(d_);
   RealMatrix tangents = RealMatrix::Zero(d_, d_ - 1);
@@ -267,7 +267,7 @@ inline void Definition::add_facet(std::int32_t cell, int facet, RealMatrix& k) c
     const RealVector xi = origin + tangents * rule.points.col(q);
     const Place at = place(cell, xi);
     const RealMatrix along = at.jacobian * tangents;
-    // The area of what the tangents span: the root of Gram's determinant.
+    // Area spanned by the tangents: square root of Gram's determinant.
     const Real measure = std::sqrt((along.transpose() * along).determinant());
     const RealVector phi = basis_.values(xi);
     k += rule.weights[q] * measure * alpha_(at.x) * phi * phi.transpose();

@@ -7,7 +7,7 @@
 
 namespace femcg::tests {
 
-/// A of a form, assembled.
+/// Assembled matrix A of a form.
 inline Eigen::MatrixXd dense_matrix(const operators::BilinearForm& form) {
   const operators::CsrMatrix<double> matrix =
       operators::assemble<double>(form, operators::assemble_element_matrices(form));

@@ -1,7 +1,7 @@
 #pragma once
 
-// The device that a test program runs on: the host, or a GPU where the environment says FEMCG_TEST_DEVICE=cuda, as it
-// does in the tests that ctest labels `cuda`. Without a GPU the program says so and ends (main.cpp).
+// Device that a test program runs on: the host, or a GPU if the environment has FEMCG_TEST_DEVICE=cuda, as in the tests
+// that ctest labels `cuda`. Without a GPU the program reports that and ends (main.cpp).
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ inline operators::Device device() {
   return name != nullptr && std::string_view(name) == "cuda" ? operators::Device::cuda : operators::Device::host;
 }
 
-/// For cases that only a GPU has, or only the host: doctest counts them as skipped on the other one.
+/// Skips cases for a GPU, or for the host, on the other device.
 ///   TEST_CASE("a kernel does this" * tests::needs_gpu())
 inline doctest::skip needs_gpu() { return doctest::skip(device() == operators::Device::host); }
 inline doctest::skip needs_host() { return doctest::skip(device() == operators::Device::cuda); }
@@ -33,11 +33,11 @@ inline bool runs_here(const operators::OperatorDescription& row) {
   return device() == operators::Device::host ? row.host() : row.cuda;
 }
 
-/// Whether a product and its energy are the same to the bit every time, on any number of threads: all but atomic sums,
-/// which have no order, and cuSPARSE, which promises none.
+/// True if a product and its energy are bitwise reproducible, for any number of threads: for all operators except those
+/// with atomic sums, which have no order, and cuSPARSE, which gives no guarantee.
 inline bool has_fixed_order(std::string_view name) { return name != "lma-atomic" && !name.starts_with("cusparse"); }
 
-/// What any operator is made from on the device of the tests; all that is given must outlive it.
+/// Ingredients of any operator on the device of the tests; all arguments must outlive them.
 template <class T>
 operators::Ingredients<T> ingredients(const operators::BilinearForm& form, const operators::ElementMatrices& matrices) {
   operators::Ingredients<T> from;
@@ -48,7 +48,7 @@ operators::Ingredients<T> ingredients(const operators::BilinearForm& form, const
   return from;
 }
 
-/// `size` times NaN, on the host.
+/// Vector of `size` NaNs on the host.
 template <class T>
 operators::Vector<T> poisoned(std::int64_t size) {
   operators::Vector<T> vector(size);
@@ -56,14 +56,15 @@ operators::Vector<T> poisoned(std::int64_t size) {
   return vector;
 }
 
-/// What an operator wrote, on the host.
+/// Output of an operator, on the host.
 template <class T>
 struct Written {
   operators::Vector<T> y;
   double energy = 0;
 };
 
-/// y = A x and x'Ax, written over NaN on the operator's device; x is on the host, in the natural order as y.
+/// y = A x and x'Ax; y is filled with NaN beforehand on the operator's device. x and y are on the host in natural
+/// order.
 template <class T>
 Written<T> apply(const operators::Operator<T>& a, const operators::Vector<T>& x) {
   const operators::Vector<T> from = to_ordering(a, x);
@@ -75,7 +76,7 @@ Written<T> apply(const operators::Operator<T>& a, const operators::Vector<T>& x)
   return {copied(from_ordering(a, to), operators::Device::host), scalar.value()};
 }
 
-/// y = A x alone.
+/// y = A x only.
 template <class T>
 operators::Vector<T> apply_without_energy(const operators::Operator<T>& a, const operators::Vector<T>& x) {
   const operators::Vector<T> from = to_ordering(a, x);
@@ -84,17 +85,17 @@ operators::Vector<T> apply_without_energy(const operators::Operator<T>& a, const
   return copied(from_ordering(a, to), operators::Device::host);
 }
 
-/// Numbers of vectors that products are tested with: every stride, full and not.
+/// Numbers of vectors that products are tested with: every stride, full and padded.
 inline constexpr int column_counts[] = {1, 2, 3, 4, 5, 8, 16, 17, 32};
 
-/// The power of two that column c of a test is multiplied with: exact, and different from its neighbours'.
+/// Power of two that scales column c of a test: exact, and different for neighbouring columns.
 template <class T>
 T column_scale(int c) {
   return std::ldexp(T(1), c % 7 - 3);
 }
 
-/// Y = A X and x_c'A x_c for vectors x_c = column_scale(c) x, of which every second is taken from the second x. What
-/// belongs to nobody is NaN on both sides. Each is divided by its scale again.
+/// Y = A X and x_c'A x_c for vectors x_c = column_scale(c) x, where odd columns use the second x. Padding is NaN in X
+/// and Y. Results are divided by their scale.
 template <class T>
 std::vector<Written<T>> apply_to_columns(const operators::Operator<T>& a, const operators::Vector<T>& first,
                                          const operators::Vector<T>& second, int count, bool with_energy) {
@@ -122,7 +123,7 @@ std::vector<Written<T>> apply_to_columns(const operators::Operator<T>& a, const 
   return all;
 }
 
-/// Its diagonal, written over NaN on the operator's device.
+/// Diagonal; filled with NaN beforehand on the operator's device.
 template <class T>
 operators::Vector<T> diagonal(const operators::Operator<T>& a) {
   operators::Vector<T> d = copied(poisoned<T>(a.size()), a.device());

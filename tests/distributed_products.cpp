@@ -1,11 +1,11 @@
-// What test_distributed starts on several processes: every operator of the device, on every cell shape and for matrices
-// whose rows are divided, in every mode and both precisions, against the whole matrix, which each process multiplies
-// with alone in long double.
+// Program that test_distributed starts on several processes: compares every operator of the device, on every cell shape
+// and for matrices divided by rows, in every mode and both precisions, with the whole matrix, which each process
+// multiplies by itself in long double.
 //
 //     mpirun -n 3 distributed_products
 //     FEMCG_TEST_DEVICE=cuda mpirun -n 2 distributed_products     (all on one GPU)
 //
-// Each process prints what is wrong, and ends with status 1 where anything is.
+// Each process prints its failures, and ends with status 1 if there are any.
 
 #include <fmt/format.h>
 
@@ -56,7 +56,7 @@ void require(bool holds, const Communicator& communicator, const std::string& wh
   fmt::print("process {} of {}: {}\n", communicator.rank(), communicator.size(), what);
 }
 
-/// y = A x of a matrix and an x.
+/// y = A x for a matrix and an x.
 struct Product {
   explicit Product(CsrMatrix<double> of) : matrix(std::move(of)) {
     const CsrMatrix<double>& a = matrix;
@@ -89,7 +89,7 @@ struct Whole : Product {
   SmallForm small;
 };
 
-/// What this process has of the form of a whole: on a part of its mesh, as a run makes it.
+/// This process's subdomain of a form, on its part of the mesh, made as in a run.
 struct Local {
   Local(const Communicator& communicator, const BilinearForm& whole, mesh::MeshPart of) : part(std::move(of)) {
     find_cuts(communicator, part);
@@ -125,10 +125,10 @@ struct Local {
   SharedDofs shared;
   BilinearForm form;
   FormSubdomain subdomain;
-  std::vector<std::int32_t> unknowns;  ///< those of the map, by their number in the whole
+  std::vector<std::int32_t> unknowns;  ///< of the map, numbered as in the whole
 };
 
-/// What this process has of a matrix.
+/// This process's rows of a matrix.
 struct LocalRows {
   LocalRows(const Communicator& communicator, const CsrMatrix<double>& matrix)
       : subdomain(subdomain_of(communicator, divide_rows(communicator, matrix))),
@@ -149,7 +149,7 @@ std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const CsrMatri
   return row.make<T>(from, {});
 }
 
-/// What an operator of a part is made from, if it is made from a matrix.
+/// Matrix that an operator of a part is made from, if it needs one.
 template <class T>
 std::unique_ptr<const CsrMatrix<T>> matrix_of(const FormPart& part) {
   if (part.empty()) return nullptr;
@@ -166,7 +166,7 @@ std::unique_ptr<const CsrMatrix<T>> matrix_of(const CsrMatrix<double>& part) {
   std::copy_n(part.values.data(), part.values.size(), matrix->values.data());
   return matrix;
 }
-/// Of both parts.
+/// Matrices of both parts.
 template <class T>
 auto matrices_of(const auto& subdomain) {
   return std::pair(matrix_of<T>(subdomain.interior), matrix_of<T>(subdomain.interface));
@@ -184,7 +184,7 @@ std::unique_ptr<Operator<T>> make(const OperatorDescription& row, const FormPart
   return row.make<T>(from, {});
 }
 
-/// Whether all copies of each unknown have the same bits on all processes.
+/// True if all copies of each unknown are bitwise equal on all processes.
 template <class T>
 bool copies_agree(const Communicator& communicator, const auto& local, const Vector<T>& y, std::int32_t unknowns) {
   const IndexMap& map = local.subdomain.map;
@@ -199,14 +199,14 @@ bool copies_agree(const Communicator& communicator, const auto& local, const Vec
   return agree;
 }
 
-/// The rows that are owned, with what all processes contribute, are those of the whole matrix.
+/// Checks that the owned rows, summed over the contributions of all processes, equal those of the whole matrix.
 template <class T>
 void check_rows(const Communicator& communicator, const CsrMatrix<double>& whole, const auto& local,
                 const CsrMatrix<T>* interior, const CsrMatrix<T>* interface, const std::string& of) {
   const CompleteRows<T> rows = complete_rows<T>(communicator, local.subdomain, interior, interface);
   const auto all_unknowns = communicator.gathered(local.unknowns);
   const auto all_numbers = communicator.gathered(local.subdomain.map.numbers);
-  std::vector<std::int32_t> unknowns(whole.rows);  // by their numbers in the whole system
+  std::vector<std::int32_t> unknowns(whole.rows);  // by number in the whole system
   for (std::size_t rank = 0; rank < all_numbers.size(); ++rank)
     for (std::size_t i = 0; i < all_numbers[rank].size(); ++i) unknowns[all_numbers[rank][i]] = all_unknowns[rank][i];
   bool right = rows.matrix.rows == local.subdomain.map.owned;
@@ -230,7 +230,7 @@ void check_rows(const Communicator& communicator, const CsrMatrix<double>& whole
   require(right, communicator, of + ": complete rows are wrong");
 }
 
-/// The bits of y of a mode, which those of the others must be.
+/// Checks a product; returns y, which must be bitwise the same in all modes.
 template <class T>
 std::vector<T> check_product(const Communicator& communicator, const OperatorDescription& row, const Product& whole,
                              const auto& local, ExchangeMode mode, const std::string& of) {
@@ -239,7 +239,7 @@ std::vector<T> check_product(const Communicator& communicator, const OperatorDes
   const DistributedOperator<T> a(communicator, subdomain, device, make<T>(row, subdomain.interior),
                                  make<T>(row, subdomain.interface), mode);
   const std::string what = fmt::format("{} {} {} {}", of, row.name, sizeof(T) == 4 ? "single" : "double", name(mode));
-  // Sums of a few hundred terms, at most: K_e, the matrix and its parts each round once a term.
+  // Sums of at most a few hundred terms: K_e, the matrix and its parts each round once per term.
   const double bound = 500 * std::numeric_limits<T>::epsilon();
   Vector<T> x(map.size());
   for (std::int32_t i = 0; i < map.size(); ++i) x[i] = static_cast<T>(whole.x[local.unknowns[i]]);
@@ -247,7 +247,7 @@ std::vector<T> check_product(const Communicator& communicator, const OperatorDes
   Vector<T> y_there(map.size(), device), d_there(map.size(), device);
   Scalar energy(device);
   a.apply(x_there, y_there, &energy);
-  a.apply(x_there, y_there, &energy);  // and again, with what the first has left
+  a.apply(x_there, y_there, &energy);  // again, with the buffers used by the first
   a.diagonal(d_there);
   const Vector<T> y = copied(from_ordering(a, y_there), Device::host),
                   d = copied(from_ordering(a, d_there), Device::host);
@@ -291,7 +291,7 @@ void check_operator(const Communicator& communicator, const OperatorDescription&
     if (mode == ExchangeMode::task && device == Device::cuda) continue;
     found.push_back(check_product<T>(communicator, row, whole, local, mode, of));
   }
-  // Atomic sums have no order, but where a thread is alone.
+  // Atomic sums have no order, except with a single thread.
   if (row.name == "lma-atomic" || row.name.starts_with("cusparse")) return;
   const std::size_t bytes = found[0].size() * sizeof(T);
   for (std::size_t mode = 1; mode < found.size(); ++mode)
@@ -299,7 +299,7 @@ void check_operator(const Communicator& communicator, const OperatorDescription&
             fmt::format("{} {}: modes differ", of, row.name));
 }
 
-/// |b - A x| / |b| of the whole system, from what each process owns of x.
+/// |b - A x| / |b| of the whole system, from the owned entries of x.
 double relative_residual(const Communicator& communicator, const Product& whole, const auto& local,
                          const std::vector<double>& x) {
   const std::int32_t owned = local.subdomain.map.owned;
@@ -319,7 +319,7 @@ double relative_residual(const Communicator& communicator, const Product& whole,
   return static_cast<double>(std::sqrt(rr / bb));
 }
 
-/// With the form of this process's part, where the system is that of one.
+/// Input with the form of this process's subdomain, if the system has one.
 solver::PreconditionerInput<double> preconditioner_input(const Communicator& communicator, const auto& local) {
   solver::PreconditionerInput<double> input;
   if constexpr (requires { local.form; }) {
@@ -329,7 +329,7 @@ solver::PreconditionerInput<double> preconditioner_input(const Communicator& com
   return input;
 }
 
-/// CG comes to the solution of the whole, with every recurrence, and copies agree in the end.
+/// Checks that CG reaches the solution of the whole, with every recurrence, and that copies agree in the end.
 void check_cg(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
   const auto& subdomain = local.subdomain;
   const IndexMap& map = subdomain.map;
@@ -371,8 +371,7 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
       const solver::CgResult result = solver::conjugate_gradients<double>(a, b, x, options);
       const std::string what =
           fmt::format("{} CG {} {} {}", of, solver::name(method), solver::name(loop), preconditioner_name);
-      // A GPU has made one iteration before the first, and one more when the host looks at the last; each start has
-      // one.
+      // A GPU has run one iteration before the first, and one more when the host examines the last; each start has one.
       const std::int64_t sums = a.vector_kernels().sums() - sums_before, each = preconditioner->is_fused() ? 2 : 3;
       const std::int64_t least = method == solver::CgMethod::classic ? each * result.iterations : result.iterations;
       require(options.captured || (sums >= least && sums <= least + least / 50 + 10), communicator,
@@ -390,7 +389,7 @@ void check_cg(const Communicator& communicator, const Product& whole, const auto
     }
 }
 
-/// Several systems at once: the first has the solution of the whole, and the residuals of all are small.
+/// Checks several systems at once: the first has the solution of the whole, and the residuals of all are small.
 void check_systems(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
   const auto& subdomain = local.subdomain;
   const IndexMap& map = subdomain.map;
@@ -414,7 +413,7 @@ void check_systems(const Communicator& communicator, const Product& whole, const
     options.captured = a.gpus_run_alone() && !preconditioner->waits();
     if (!options.captured) options.check_every = 1;
     for (const bool block : {false, true}) {
-      if (block && preconditioner_name == "multigrid") continue;  // it is no constant M
+      if (block && preconditioner_name == "multigrid") continue;  // not a constant M
       std::vector<std::vector<double>> x;
       const auto results = block ? solver::block_conjugate_gradients<double>(a, b, x, options)
                                  : solver::batched_conjugate_gradients<double>(a, b, x, options);
@@ -437,7 +436,7 @@ void check_systems(const Communicator& communicator, const Product& whole, const
   }
 }
 
-/// The model sees the surface that there is.
+/// Checks that the scaling model uses the actual interface.
 void check_surface(const Communicator& communicator, const Whole& whole, std::span<const std::int32_t> process_of,
                    const FormSubdomain& subdomain, const std::string& of) {
   const SubdomainSize surface = subdomain_sizes(whole.small.form, process_of, communicator.size())[communicator.rank()];
@@ -471,7 +470,7 @@ void check_form_product(const Communicator& communicator, const Whole& whole, co
   }
 }
 
-/// Every unknown is owned once, has one number that all processes know it by, and neighbours agree on what they share.
+/// Checks that every unknown has one owner and one global number, and that neighbours agree on shared unknowns.
 void check_map(const Communicator& communicator, const Product& whole, const auto& local, const std::string& of) {
   const IndexMap& map = local.subdomain.map;
   std::vector<int> owners(whole.unknowns(), 0), used(whole.unknowns(), 0);
@@ -527,7 +526,7 @@ void check_everything_of(const Communicator& communicator, const Whole& whole, s
                       mesh::DividedMesh(*whole.small.mesh, process_of).part(communicator.rank()), of, all_operators);
 }
 
-/// Cells that are refined by the processes that have them, which the whole is too, in the same order.
+/// Checks that parts refined by their processes agree with the refined whole, in the same order of cells.
 void check_refined(const Communicator& communicator, const SmallForm& coarse, const std::string& of) {
   const std::vector<std::int32_t> process_of = mesh::partition_along_curve(*coarse.mesh, communicator.size());
   mesh::MeshPart part = mesh::DividedMesh(*coarse.mesh, process_of).part(communicator.rank());
@@ -550,7 +549,7 @@ void check_refined(const Communicator& communicator, const SmallForm& coarse, co
   check_everything_of(communicator, Whole(std::move(fine)), of_fine, std::move(part), of, false);
 }
 
-/// Operators that are made from a matrix, of one whose rows are divided.
+/// Checks operators made from a matrix that is divided by rows.
 void check_matrix(const Communicator& communicator, CsrMatrix<double> matrix, const std::string& of, bool definite) {
   const Product whole(std::move(matrix));
   const LocalRows local(communicator, whole.matrix);
@@ -566,7 +565,7 @@ void check_matrix(const Communicator& communicator, CsrMatrix<double> matrix, co
   }
 }
 
-/// A square matrix with this entry in each place, where it is not 0.
+/// Square matrix with the given entries, without zeros.
 CsrMatrix<double> matrix_of(std::int32_t n, const std::function<double(std::int32_t, std::int32_t)>& entry) {
   std::vector<std::int64_t> offsets{0};
   std::vector<std::int32_t> columns;
@@ -592,13 +591,13 @@ CsrMatrix<double> matrix_of(std::int32_t n, const std::function<double(std::int3
 }
 
 void check_matrices(const Communicator& communicator) {
-  // Columns that one process needs of another which needs none of it, rows without entries, and without a diagonal.
+  // Columns that one process needs from another without the reverse, rows without entries, and rows without a diagonal.
   const auto scattered = [](std::int32_t i, std::int32_t j) {
     const unsigned mixed = static_cast<unsigned>(i) * 2654435761U ^ static_cast<unsigned>(j) * 40503U * 977U;
     return i % 11 == 5 || mixed % 13 != 0 ? 0.0 : 1.0 + mixed % 97;
   };
   check_matrix(communicator, matrix_of(90, scattered), "scattered matrix", false);
-  const auto laplacian = [](std::int32_t i, std::int32_t j) {  // of a grid of 8 columns
+  const auto laplacian = [](std::int32_t i, std::int32_t j) {  // of a grid with 8 columns
     if (i == j) return 4.0;
     const bool next = std::abs(i - j) == 1 && i / 8 == j / 8, above = std::abs(i - j) == 8;
     return next || above ? -1.0 : 0.0;
@@ -610,7 +609,7 @@ void check_matrices(const Communicator& communicator) {
   check_matrix(communicator, matrix_of(30, [](std::int32_t, std::int32_t) { return 0.0; }), "no entries", false);
 }
 
-/// A form on two pieces of a square that do not touch, each held at one dof.
+/// A form on two disconnected pieces of a square, each with one constrained dof.
 SmallForm two_pieces() {
   const SmallForm box = make_form(CellShape::quadrilateral, 1, {7, 3, 1});
   std::vector<std::int32_t> cells;
@@ -653,7 +652,7 @@ int main() {
     for (const bool curved : {false, true})
       check_refined(communicator, make_form(shape, 2, {2, 2, 1}, {.curved = curved}),
                     fmt::format("refined {}{}", curved ? "curved " : "", mesh::name(shape)));
-  {  // fewer cells than processes, and one cell each, so that all is interface
+  {  // fewer cells than processes, and one cell each, so that all are interface cells
     const Whole two(make_form(CellShape::quadrilateral, 2, {2, 1, 1}));
     check_everything_of(communicator, two, along_curve(two), "two cells", false);
   }
@@ -667,7 +666,7 @@ int main() {
     const Whole apart(two_pieces());
     check_everything_of(communicator, apart, along_curve(apart), "two pieces", false);
   }
-  {  // cells dealt out like cards: every process touches every other, most unknowns have many copies
+  {  // cells dealt out cyclically: every process touches every other, most unknowns have many copies
     const Whole whole(make_form(CellShape::triangle, 2, {4, 4, 1}));
     std::vector<std::int32_t> process_of(whole.small.form.cells());
     for (std::size_t cell = 0; cell < process_of.size(); ++cell)

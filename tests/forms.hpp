@@ -1,6 +1,6 @@
 #pragma once
 
-// Small bilinear forms for tests of what lies under the solver.
+// Small bilinear forms for tests below the solver.
 
 #include <cmath>
 #include <memory>
@@ -19,13 +19,13 @@ struct FormOptions {
   int quadrature = 0;           ///< 0: degree + 1
   bool quadratic = false;       ///< order 2, straight
   bool curved = false;          ///< order 2, bent
-  bool partly_curved = false;   ///< order 2, bent where x > 0.6: of simplices, those on the left are affine
-  bool here_and_there = false;  ///< with it: bent at some nodes anywhere instead
-  bool sheared = false;         ///< affine cells stay affine, but no edge is orthogonal to another
-  bool turned = false;          ///< about z: boxes stay boxes, with edges along no axis
+  bool partly_curved = false;   ///< order 2, curved where x > 0.6; for simplices, those on the left are affine
+  bool here_and_there = false;  ///< with partly_curved: curved at scattered nodes instead
+  bool sheared = false;         ///< affine cells stay affine, but no edges are orthogonal
+  bool turned = false;          ///< rotated about z: boxes stay boxes, with edges along no axis
 };
 
-/// A form on a small box, with everything that it points to.
+/// A form on a small box, with all objects that it refers to.
 struct SmallForm {
   std::unique_ptr<mesh::Mesh> mesh;
   std::unique_ptr<mesh::FunctionSpace> space;
@@ -48,7 +48,7 @@ inline void bend(mesh::Mesh& mesh) {
   }
 }
 
-/// Moves nodes of a mesh of order 2 that are no vertices: those on the right, or a few here and there.
+/// Moves nodes of a mesh of order 2 that are no vertices: those on the right, or a few scattered ones.
 inline void bend_partly(mesh::Mesh& mesh, bool here_and_there) {
   const std::vector<int> vertices = mesh::Lattice(mesh.shape, mesh.order).vertex_nodes();
   std::vector<char> is_vertex(static_cast<std::size_t>(mesh.node_count()));

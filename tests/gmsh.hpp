@@ -6,7 +6,7 @@
 
 namespace femcg::tests {
 
-/// For cases that read or make a mesh by Gmsh: doctest counts them as skipped in a build without it.
+/// Skips cases that need Gmsh in a build without it.
 inline doctest::skip needs_gmsh() { return doctest::skip(!mesh::gmsh_available()); }
 
 }  // namespace femcg::tests

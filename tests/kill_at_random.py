@@ -44,7 +44,7 @@ class Command:
         self.program, self.name, self.folder = program, name, place / name
         self.folder.mkdir()
         self.number = 0
-        self.complete = None  # the start whose result was in the folder when last looked at
+        self.complete = None  # number of the start whose result was last seen in the folder
         self.seconds = 1.0
 
     def start(self):
@@ -67,7 +67,7 @@ class Command:
         expected = {"run": {"case.yaml", "residuals.csv", "solution.vtu", "run.log", "result.json"},
                     "compare": {"compare.csv", "compare.json", "report.html"}}[self.name]  # fmt: skip
         found = set(os.listdir(self.folder))
-        pages = {"report.html", "result.html"}  # not of a build without them
+        pages = {"report.html", "result.html"}  # absent in builds without the report page
         require(found | pages == expected | pages, f"files are left over or missing: {sorted(found)}")
 
     def kill(self, chance, with_signal):
@@ -75,7 +75,7 @@ class Command:
         process = self.start()
         if chance.random() < 0.5:
             time.sleep(chance.uniform(0, self.seconds))
-        else:  # one of the times that it writes
+        else:  # while it writes
             for _ in range(chance.randint(1, 3 if self.name == "compare" else 1)):
                 while self.unfinished(process.pid) and process.poll() is None:
                     pass
@@ -88,7 +88,7 @@ class Command:
         except subprocess.TimeoutExpired:
             process.kill()
             raise Mistake(f"it went on for a minute after signal {with_signal}")
-        # A signal that comes before the program has said what it does with it ends it at once.
+        # A signal that arrives before the handlers are installed ends the program at once.
         require(process.returncode in (0, 1, -with_signal), f"status {process.returncode}: {errors}")
         unfinished = self.unfinished(process.pid)
         require(process.returncode < 0 or not unfinished, f"it has ended by itself and left {unfinished}")

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the tests find the source tree and the program. Both are compiled in; on a machine that has the test programs
-// but not at the place where they were built, the environment says where: FEMCG_SOURCE_DIR and FEMCG_PROGRAM.
+// Paths of the source tree and the program. Both are compiled in; on a host with the test programs in another place,
+// the environment variables FEMCG_SOURCE_DIR and FEMCG_PROGRAM give the paths.
 
 #include <cstdlib>
 #include <filesystem>
@@ -13,13 +13,13 @@ inline std::filesystem::path source_directory() {
   return elsewhere != nullptr ? elsewhere : FEMCG_SOURCE_DIR;
 }
 
-/// The femcg program itself.
+/// The femcg program.
 inline std::filesystem::path program() {
   const char* elsewhere = std::getenv("FEMCG_PROGRAM");
   return elsewhere != nullptr ? elsewhere : FEMCG_PROGRAM;
 }
 
-/// tests/save_by_gmsh.cpp, beside it.
+/// tests/save_by_gmsh.cpp, in the same folder.
 inline std::filesystem::path save_by_gmsh() { return program().parent_path() / "save_by_gmsh"; }
 
 }  // namespace femcg::tests

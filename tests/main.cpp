@@ -5,7 +5,7 @@
 #include "tests/device.hpp"
 
 int main(int count, char** arguments) {
-  constexpr int skipped = 77;  // what ctest takes for it
+  constexpr int skipped = 77;  // status that ctest takes for skipped
   std::string reason;
   const bool has_gpu = femcg::operators::cuda_device_in_use(&reason).has_value();
   if (femcg::tests::device() == femcg::operators::Device::cuda && !has_gpu) {

@@ -1,4 +1,5 @@
-// Records on standard input, the report page on standard output: what femcg compare writes, for tests/test_report.py.
+// Reads records from standard input and writes the report page of femcg compare to standard output, for
+// tests/test_report.py.
 #include <iostream>
 #include <iterator>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Vectors of plain numbers that tests multiply with.
+// Random vectors for tests.
 
 #include <cmath>
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace femcg::tests {
 
-/// From -1 to 1.
+/// Uniform random numbers in [-1, 1).
 inline std::vector<double> random_numbers(std::size_t n, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<double> uniform(-1, 1);

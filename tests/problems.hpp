@@ -1,6 +1,6 @@
 #pragma once
 
-// Cases made in the test and solved as `femcg run` solves them.
+// Cases made in the test and solved like `femcg run` does.
 
 #include <memory>
 
@@ -54,7 +54,7 @@ inline solver::Case make_case(int degree, const std::string& diffusion, const st
   return made;
 }
 
-/// A problem on a mesh, and how it came out.
+/// A problem on a mesh, with its solution.
 struct Solved {
   std::unique_ptr<mesh::FunctionSpace> space;
   std::unique_ptr<solver::Problem> problem;
@@ -62,7 +62,7 @@ struct Solved {
   std::vector<double> dofs;
 };
 
-/// What every operator of one problem is made from.
+/// Ingredients of all operators of a problem.
 struct Assembled {
   explicit Assembled(const solver::Problem& problem) : Assembled(problem.form()) {}
   explicit Assembled(const operators::BilinearForm& form)
@@ -75,7 +75,7 @@ struct Assembled {
   operators::Ingredients<double> from;
 };
 
-/// Dofs of A u = b by CG with Jacobi, on the device of what the operator is made from; b is the first load, or `of`.
+/// Dofs of A u = b by CG with Jacobi, on the device of the ingredients; b is the first load, or `of`.
 inline std::vector<double> solve_with(const std::string& name, const Assembled& assembled,
                                       const solver::Problem& problem, double tolerance, solver::CgResult* cg = nullptr,
                                       const solver::Load* of = nullptr) {

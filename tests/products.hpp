@@ -1,7 +1,7 @@
 #pragma once
 
-// Products that operators are compared with, row by row: by the assembled matrix in long double, as far as rounding
-// allows (solver/product_rounding.cpp has the derivation).
+// Reference products with the assembled matrix in long double, with row-wise rounding bounds (derivation:
+// solver/benchmark/product_rounding.cpp).
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 
 namespace femcg::tests {
 
-/// Numbers from -1 to 1 that single precision holds too.
+/// Random numbers in [-1, 1) that single precision represents exactly.
 inline std::vector<double> random_numbers(std::int32_t n, unsigned seed) {
   std::mt19937 random(seed);
   std::uniform_real_distribution<float> uniform(-1, 1);
@@ -31,7 +31,7 @@ operators::Vector<T> as_vector(const std::vector<double>& numbers) {
   return vector;
 }
 
-/// y = A x and x'Ax of a form's matrix, and what rounding allows of it.
+/// y = A x and x'Ax of a form's matrix, with rounding bounds.
 struct ExpectedProduct {
   ExpectedProduct(const operators::BilinearForm& form, const operators::CsrMatrix<double>& matrix,
                   std::vector<double> of)
@@ -46,12 +46,12 @@ struct ExpectedProduct {
     }
   }
 
-  /// Of an operator that is made from the matrix, or from cells.
+  /// Bounds for an operator made from the matrix, or from cells.
   const solver::ProductRounding& rounding(const operators::OperatorDescription& row) const {
     return row.needs == operators::Needs::matrix ? of_matrix : of_cells;
   }
 
-  /// Entries that are farther off than rounding allows, or not finite.
+  /// Number of entries that exceed the rounding bounds, or are not finite.
   template <class T>
   int wrong(const operators::OperatorDescription& row, const operators::Vector<T>& found) const {
     int count = 0;
@@ -62,7 +62,7 @@ struct ExpectedProduct {
     return count;
   }
 
-  /// |x|' times the bounds of the rows, and the sum of n products, whose terms are the rows'.
+  /// |x|' times the bounds of the rows, plus the rounding of the sum of n products, whose terms are those of the rows.
   template <class T>
   long double energy_bound(const operators::OperatorDescription& row) const {
     const auto n = static_cast<long double>(y.size());
@@ -79,8 +79,8 @@ struct ExpectedProduct {
   long double energy = 0;
 };
 
-/// A_ii, and what rounding allows of it: an entry that is stored is rounded once, and the terms of a sum over cells are
-/// among those of the product with ones.
+/// A_ii with rounding bounds: a stored entry is rounded once, and the terms of a sum over cells are bounded by those of
+/// the product with ones.
 struct ExpectedDiagonal {
   ExpectedDiagonal(const operators::BilinearForm& form, const operators::CsrMatrix<double>& matrix)
       : of_cells(solver::rounding_of_product(form, std::vector<double>(static_cast<std::size_t>(matrix.rows), 1.0))) {

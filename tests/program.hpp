@@ -1,6 +1,6 @@
 #pragma once
 
-// The built program as its user meets it: what it prints where, and its exit status.
+// The built program as seen by its user: output and exit status.
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -19,8 +19,8 @@
 
 namespace femcg::tests {
 
-/// For cases on what the program says where there is no GPU: doctest counts them as skipped where there is one. CUDA
-/// cannot be asked when cases are registered, before main().
+/// Skips cases about a missing GPU on a host that has one. CUDA cannot be queried when cases are registered, before
+/// main().
 inline doctest::test_suite needs_no_gpu() { return doctest::test_suite("without a GPU"); }
 
 struct Result {
@@ -33,10 +33,10 @@ inline std::string contents(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(stream), {}};
 }
 
-/// The page's line in the list of a run's files.
+/// Line of the report page in the list of a run's files.
 inline const std::string result_page = solver::has_report_page() ? "result.html\n" : "";
 
-/// Without the notes on a machine that does other work, as one that runs tests may, and on a build without pages.
+/// Text without notes about a busy machine, as one that runs tests may be, and about a build without pages.
 inline std::string without_note_of_others(std::string text) {
   for (const std::string& note :
        {"note: " + std::string(solver::refused_time) + "\n",
@@ -45,8 +45,7 @@ inline std::string without_note_of_others(std::string text) {
   return text;
 }
 
-/// Runs lines of shell, in which $femcg and $save_by_gmsh are programs, $cases and $matrices are the tests' own, in a
-/// fresh folder.
+/// Runs shell lines in a new folder; $femcg and $save_by_gmsh are programs, $cases and $matrices the tests' folders.
 inline Result shell(const std::string& command) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / ("femcg_test_program_" + std::to_string(::getpid()));
@@ -64,11 +63,11 @@ inline Result shell(const std::string& command) {
   return result;
 }
 
-/// Shell that leaves the program little memory, where it can live with that (it cannot with an address sanitizer).
+/// Shell lines that limit the program's memory, if it can run with the limit (not with an address sanitizer).
 inline const std::string little_memory =
     "(ulimit -v 4000000; $femcg --version) > memory 2>&1 && ulimit -v 4000000; rm memory\n";
 
-/// Shell that writes a file.
+/// Shell lines that write a file.
 inline std::string file(const std::string& name, const std::string& text) {
   return "cat > " + name + " <<'end of file'\n" + text + "end of file\n";
 }
@@ -78,7 +77,7 @@ inline Result program_run(const std::string& arguments) { return shell("$femcg "
 inline long lines(const std::string& text) { return std::ranges::count(text, '\n'); }
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// Status 2, nothing on standard output, and one line on standard error that contains `part`. `before` is shell.
+/// Checks for status 2, no standard output, and one line on standard error that contains `part`. `before`: shell lines.
 inline void check_refused(const std::string& arguments, const std::string& part, const std::string& before = "") {
   const Result result = shell(before + "\n$femcg " + arguments);
   INFO(before, " ", arguments, " -> ", result.err);

@@ -10,7 +10,7 @@ H200 = {
 }
 HOST = {"processor": "INTEL(R) XEON(R) PLATINUM 8580", "threads": 16, "device": "", "copy_bandwidth": 1.9e11}
 
-# name: (share of the copy bandwidth, bytes over those of csr, padding, bytes saved to ELLPACK, seconds of conversion over a product's)
+# name: (fraction of the copy bandwidth, bytes / bytes of csr, padding, fraction of ELLPACK's bytes saved, conversion time / product time)
 OPERATORS = {
     "csr": (0.71, 1.0, 1.0, 0.22, None),
     "csr-aligned": (0.78, 1.03, 1.02, 0.20, 9.0),

@@ -1,9 +1,9 @@
 #pragma once
 
-// What rounding may do to the results of a computation, to first order. Every operation is off by at most its own
-// rounding; a result by the sum over all operations of that rounding times the derivative of the result by what the
-// operation gave. The derivatives by all of them come from one run backwards (Linnainmaa 1976, Taylor expansion of the
-// accumulated rounding error).
+// Effect of rounding on the results of a computation, to first order. Each operation has an error bound of its own; the
+// error of a result is the sum over all operations of that bound times the derivative of the result with respect to the
+// operation's output. All derivatives come from one reverse sweep (Linnainmaa 1976, Taylor expansion of the accumulated
+// rounding error).
 
 #include <cmath>
 #include <functional>
@@ -15,11 +15,11 @@ namespace femcg::tests {
 class RoundingTape {
  public:
   using Vector = std::vector<long double>;
-  /// Adds to the slopes of what an operation was made from, given the slope of what it gave.
+  /// Adds to the slopes of an operation's inputs, given the slope of its output.
   using Pull = std::function<void(const Vector& slope)>;
   using Place = std::size_t;
 
-  /// What an operation gives without rounding, and by how much each number may be off; a number has one entry.
+  /// Adds an operation with its exact output and the rounding bound of each entry; a scalar has one entry.
   Place add(Vector value, Vector rounding, Pull pull) {
     operations_.push_back({std::move(value), std::move(rounding), {}, std::move(pull)});
     return operations_.size() - 1;
@@ -31,10 +31,10 @@ class RoundingTape {
 
   const Vector& operator[](Place place) const { return operations_[place].value; }
   long double number(Place place) const { return operations_[place].value[0]; }
-  /// Of the result that is being looked at, by the numbers of an operation.
+  /// Derivatives of the current result with respect to an operation's output.
   Vector& slope(Place place) { return operations_[place].slope; }
 
-  /// By how much a number may be off.
+  /// Rounding bound of a scalar.
   long double rounding_of(Place result) {
     for (Place place = 0; place <= result; ++place) operations_[place].slope.assign(operations_[place].value.size(), 0);
     operations_[result].slope[0] = 1;

@@ -1,5 +1,5 @@
-// save_by_gmsh FILE.geo: has Gmsh do what a script says, as its own program would, so that tests have files of other
-// kinds. femcg itself lets no script write.
+// save_by_gmsh FILE.geo: lets Gmsh execute a script, as its own program would, so that tests have files in other
+// formats. femcg itself lets no script write.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,5 +17,5 @@ int main(int count, char** arguments) {
   options.file = arguments[1];
   SharedWriter answer(memfd_create("answer", 0));
   reinterpret_cast<decltype(&femcg_gmsh_calls)>(function)()->make_raw_mesh(options, {}, 0, answer);
-  _exit(0);  // Gmsh's session is not closed
+  _exit(0);  // without closing Gmsh's session
 }

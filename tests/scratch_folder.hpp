@@ -22,7 +22,7 @@ class ScratchFolder {
     std::error_code ignored;
     std::filesystem::remove_all(path_, ignored);
   }
-  /// Writes a file, in folders that are made.
+  /// Writes a file, and makes its parent folders.
   std::filesystem::path write(const std::string& name, const std::string& text) const {
     std::filesystem::create_directories((path_ / name).parent_path());
     std::ofstream(path_ / name, std::ios::binary) << text;

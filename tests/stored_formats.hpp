@@ -1,6 +1,6 @@
 #pragma once
 
-// Matrices by their rows, and what makes an operator of one, for the tests of the stored formats.
+// Matrices given by rows, and operators made from them, for the tests of stored formats.
 
 #include <fmt/format.h>
 
@@ -42,7 +42,7 @@ SharedMatrix<T> compress(const Rows<T>& rows) {
   return matrix;
 }
 
-/// Symmetric, about `neighbours` pairs a row, each row i with probability `empty` without any entry.
+/// Random symmetric matrix with about `neighbours` pairs per row; each row is empty with probability `empty`.
 template <class T>
 SharedMatrix<T> random_symmetric(std::int32_t n, int neighbours, double empty, unsigned seed) {
   std::mt19937 random(seed);
@@ -65,7 +65,8 @@ SharedMatrix<T> random_symmetric(std::int32_t n, int neighbours, double empty, u
   return compress(rows);
 }
 
-/// The arrow matrix: a full first row and column, and the diagonal; with a `band`, also the entries so far from it.
+/// Arrow matrix: full first row and column, and the diagonal; with `band`, also the entries at that distance from the
+/// diagonal.
 template <class T>
 SharedMatrix<T> arrow(std::int32_t n, std::int32_t band = 0) {
   Rows<T> rows(n);
@@ -79,7 +80,7 @@ SharedMatrix<T> arrow(std::int32_t n, std::int32_t band = 0) {
   return compress(rows);
 }
 
-/// An operator of the catalogue that takes a matrix, with options.
+/// An operator of the catalogue that takes a matrix, and its options.
 struct Format {
   std::string name;
   operators::Options options;

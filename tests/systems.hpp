@@ -44,7 +44,7 @@ Vector<T> on_device(const Vector<T>& vector) {
   return copied(vector, device());
 }
 
-/// Columns that are copies of vectors, in storage that is NaN else.
+/// Copies vectors into the columns of a multi-vector whose padding is NaN.
 template <class T>
 MultiVector<T> columns_of(const std::vector<Vector<T>>& vectors) {
   MultiVector<T> columns(vectors.front().size(), static_cast<int>(vectors.size()), device());
@@ -60,7 +60,7 @@ Vector<T> column(const MultiVector<T>& columns, int c) {
   return copied(vector, Device::host);
 }
 
-/// M^-1 of several vectors at once, whose padding is NaN, is M^-1 of each.
+/// Checks that M^-1 of several vectors at once, with NaN as padding, equals M^-1 of each.
 template <class T>
 void check_columns(const solver::Preconditioner<T>& m, double rounding) {
   for (const int count : {2, 3, 9, 1}) {
@@ -105,7 +105,7 @@ std::unique_ptr<Operator<T>> dense(const Eigen::MatrixXd& values) {
   return operators::find_operator("csr")->make<T>(from, {});
 }
 
-/// Eigenvalues 1 to `condition`, and the eigenvectors.
+/// Eigenvalues from 1 to `condition`, and random orthonormal eigenvectors.
 struct Spectrum {
   explicit Spectrum(int n, double condition) {
     std::srand(4);
@@ -124,13 +124,13 @@ Vector<T> from_eigen(const Eigen::VectorXd& values) {
   return vector;
 }
 
-/// The same where the operators of the tests multiply.
+/// from_eigen() on the device of the tests' operators.
 template <class T>
 Vector<T> device_vector(const Eigen::VectorXd& values) {
   return on_device(from_eigen<T>(values));
 }
 
-/// Vectors, which are only moved, in a list.
+/// Moves vectors into a list.
 template <class... Vectors>
 auto list_of(Vectors... vectors) {
   std::vector<std::common_type_t<Vectors...>> list;
@@ -144,7 +144,7 @@ inline double largest(const std::vector<double>& of) {
   return most;
 }
 
-/// What CG came to for one of several systems, against what it comes to alone.
+/// Compares CG's result for one of several systems with its result for that system alone.
 inline void check_solution(const solver::CgResult& result, const std::vector<double>& x, const solver::CgResult& alone,
                            const std::vector<double>& expected, double tolerance) {
   CHECK(result.reason == alone.reason);
@@ -156,7 +156,7 @@ inline void check_solution(const solver::CgResult& result, const std::vector<dou
   CHECK(result.history.size() == static_cast<std::size_t>(result.iterations) + (largest(expected) > 0 ? 1 : 0));
 }
 
-/// check(a, b, preconditioner) for operators of every kind, preconditioners and numbers of systems.
+/// Calls check(a, b, preconditioner) for operators of every kind, preconditioners and numbers of systems.
 template <class Check>
 void for_systems(const Check& check) {
   const SmallForm small = make_form(mesh::CellShape::quadrilateral, 2, {9, 7, 0});
@@ -175,7 +175,8 @@ void for_systems(const Check& check) {
       }
 }
 
-/// solve(a, b, x, options) in single precision, with residuals in double; five systems, of which so many are distinct.
+/// Checks solve(a, b, x, options) in single precision with residuals in double, for five systems of which `distinct`
+/// differ.
 template <class Solve>
 void check_refinement(const Solve& solve, int distinct) {
   const SmallForm small = make_form(mesh::CellShape::triangle, 3, {6, 5, 0});
@@ -202,7 +203,7 @@ void check_refinement(const Solve& solve, int distinct) {
   }
 }
 
-/// That solve(a, b, x, options) ends where it may not go on: after so many iterations, or when the user wants it.
+/// Checks that solve(a, b, x, options) ends at the maximum of iterations and when the monitor returns false.
 template <class Solve>
 void check_limits(const Solve& solve, const Operator<double>& a, const std::vector<Vector<double>>& b) {
   std::vector<std::vector<double>> x;

@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 loader.exec_module(plot)
 plot.import_vtk()
 
-LOW, MIDDLE, HIGH = (0x44, 0x01, 0x54), (0x21, 0x91, 0x8C), (0xFD, 0xE7, 0x25)  # of viridis
+LOW, MIDDLE, HIGH = (0x44, 0x01, 0x54), (0x21, 0x91, 0x8C), (0xFD, 0xE7, 0x25)  # colours of viridis at 0, 1/2, 1
 CASE = """
 name: warmth
 unit: degC
@@ -71,7 +71,7 @@ class Pictures(unittest.TestCase):
         self.near(scene[scene.shape[0] // 2, 2], LOW)
         self.near(scene[scene.shape[0] // 2, scene.shape[1] // 2], MIDDLE)
         self.near(scene[5, -3], HIGH)
-        # With its mesh, three lines cross inside.
+        # Drawing the mesh adds three inner vertical lines.
         lines = np.abs(drawn(picture(square, "--edges", "mesh")) - drawn(picture(square, "--edges", "outline"))).mean(axis=(0, 2))
         dark = lines > 3
         self.assertEqual(np.count_nonzero(np.diff(dark[5:-5].astype(int)) == 1), 3)
@@ -82,10 +82,10 @@ class Pictures(unittest.TestCase):
         half = drawn(picture(cube, "--edges", "none", "--view=0,90", "--section", "z=0.5"))
         for scene, hue in ((whole, HIGH), (half, MIDDLE)):
             pixel = scene[scene.shape[0] // 2, scene.shape[1] // 2]
-            shade = pixel.sum() / sum(hue)  # by the light alone
+            shade = pixel.sum() / sum(hue)  # due to the light only
             self.assertTrue(0.5 < shade < 1.2, shade)
             self.near(pixel / shade, hue, 12)
-            self.assertLess(np.abs(scene[8:-8, 8:-8] - pixel).max(), 12)  # the same everywhere
+            self.assertLess(np.abs(scene[8:-8, 8:-8] - pixel).max(), 12)  # uniform colour
 
     def test_cells_with_points_of_their_own_have_no_walls_inside(self):
         cube = solve("split", "flux", cells="3, 3, 3", size="1, 1, 1", cell="hexahedron", degree=2, low="back", high="front")
@@ -99,7 +99,7 @@ class Pictures(unittest.TestCase):
         solve("faces", cells="2, 2, 2", size="1, 1, 1", cell="tetrahedron", degree=1, low="back", high="front")
         self.assertEqual(run(FEMCG, "mesh", "faces.yaml", "--quiet", "--output", "faces").returncode, 0)
         sides = picture("faces/faces.vtu")
-        self.assertEqual(sides.shape, (400, 1200, 3))  # from either side
+        self.assertEqual(sides.shape, (400, 1200, 3))  # views from both sides
         colours = plot.own_colours(np.arange(1, 7), {tag: str(tag) for tag in range(1, 7)})
         self.assertGreater(min(np.abs(a - b).max() for k, a in enumerate(colours) for b in colours[:k]), 30)
         for half, count in ((sides[:, :501], 3), (sides[:, 600:1101], 3), (sides[:, 501:600], 6)):
@@ -125,7 +125,7 @@ class Pictures(unittest.TestCase):
         np.testing.assert_allclose(np.abs(triangles.normals[caps][:, :, 1]), 1)
         side = triangles.normals[~caps]
         radial = triangles.points[~caps] * [1, 0, 1]
-        self.assertGreater(np.abs(np.einsum("ijk,ijk->ij", side, plot.unit(radial))).min(), 0.995)  # flat: 0.9969 = cos(4.5 degrees)
+        self.assertGreater(np.abs(np.einsum("ijk,ijk->ij", side, plot.unit(radial))).min(), 0.995)  # flat facets have cos(4.5 degrees) = 0.9969
         np.testing.assert_allclose(np.abs(side[:, :, 1]), 0, atol=1e-6)
 
     def test_pieces_have_the_unit_of_the_record(self):
@@ -177,7 +177,7 @@ class Pictures(unittest.TestCase):
                 self.assertIn(part, result.stderr)
         result = run(sys.executable, PLOT, str(square), "-o", "no/such/folder.png")
         self.assertEqual((result.returncode, result.stderr.count("\n")), (3, 1), result.stderr)
-        # Where there is no VTK.
+        # Without VTK.
         Path(folder.name, "vtkmodules.py").write_text("raise ImportError")
         result = run(sys.executable, PLOT, str(square), env={"PYTHONPATH": folder.name, "PATH": "/usr/bin"})
         self.assertEqual((result.returncode, result.stderr), (2, f"femcg-plot: {plot.ABSENT}\n"))

@@ -18,7 +18,7 @@ from browser import Browser
 PLOTS = {"rates", "bandwidth", "memory"}
 ASSEMBLED = PLOTS | {"row-lengths", "reduction", "break-even"}
 
-# What a reader must find: sections; panels of bars and the bars in them (the best of a sweep counts once); lines; roofs.
+# Expected contents of each page: sections; panels of bars, and bars (the best of a sweep counts once); lines; roofs.
 EXPECTED = {
     "sweep": {"sections": ASSEMBLED | {"degree", "sweep-0", "numbers", "trouble", "aside"}, "panels": 8, "bars": 8 * 12 - 5, "lines": 2 * 12, "roofs": 8 * 12 - 5},
     "devices": {"sections": ASSEMBLED | {"baseline", "prediction", "numbers"}, "panels": 2, "bars": 12, "roofs": 12},
@@ -207,7 +207,7 @@ class ReportPage(unittest.TestCase):
         self.open("devices")
         self.assertEqual(self.number("#prediction figure"), 2)
         self.assertEqual(self.number("#prediction figure:first-child [aria-label=dot] > *"), 6)
-        # One of six is 20% too low, the others 10% too high.
+        # One of six predictions is 20% too low, the others are 10% too high.
         self.assertEqual(
             self.evaluate("document.querySelector('#prediction .note').textContent"),
             "Difference rate: mean 12\u00a0%, median 10\u00a0%, worst 20\u00a0%.",

@@ -4,7 +4,7 @@
 
 namespace femcg::tests {
 
-/// So many threads for parallel regions, as long as it lives; then as many as before.
+/// Sets the number of threads of parallel regions; the destructor restores the former number.
 class Threads {
  public:
   explicit Threads(int count) : before_(omp_get_max_threads()) { omp_set_num_threads(count); }

@@ -1,5 +1,5 @@
-// The catalogue of femcg_with_wrong_operator: the program as it is, and operators that are wrong in the ways in which
-// an operator can be. No comparison may time them.
+// Catalogue of femcg_with_wrong_operator: that of the program, and operators with one defect each. No comparison may
+// time them.
 
 #include <array>
 #include <limits>
@@ -14,7 +14,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// How a product is spoilt.
+/// Defect of a product, or of the construction (throws).
 enum class Defect { value, energy, unwritten_row, throws };
 
 template <std::floating_point T, Defect defect>

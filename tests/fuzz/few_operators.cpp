@@ -1,4 +1,5 @@
-// Catalogues of operators and preconditioners that are chosen and never made, so that a fuzzer needs no code of theirs.
+// Catalogues of operators and preconditioners that can be chosen but not made, so that a fuzzer needs none of their
+// code.
 #include <algorithm>
 #include <array>
 #include <stdexcept>
@@ -23,7 +24,7 @@ std::span<const OperatorDescription> own_operators() {
   return rows;
 }
 
-/// A fuzzer runs no code of a library that it made up.
+/// A fuzzer must not load a library named by its input.
 void load_plugin(const std::filesystem::path&, int) { throw PluginError("a fuzzer loads no plug-ins"); }
 
 const std::vector<std::filesystem::path>& loaded_plugins() {

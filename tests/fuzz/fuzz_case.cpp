@@ -1,4 +1,5 @@
-// A case file of any bytes is read or refused in sentences; what was read and is written out reads back to itself.
+// A case file of arbitrary bytes is read or refused with sentences; a case that was read and is written reads back
+// equal.
 // Seeds: cases/*.yaml tests/cases/*.yaml tests/fuzz/seeds/case/*
 #include "solver/case/case.hpp"
 #include "solver/case/sweep.hpp"

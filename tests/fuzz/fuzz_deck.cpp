@@ -1,5 +1,5 @@
-// An input file of Abaqus, of Nastran or a universal file, of any bytes, is a mesh with indices in range, or is refused
-// in a sentence.
+// An Abaqus, Nastran or universal file of arbitrary bytes gives a mesh with valid indices, or is refused with a
+// sentence.
 // Seeds: tests/fuzz/seeds/deck/*
 #include <stdexcept>
 

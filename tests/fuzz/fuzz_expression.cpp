@@ -1,4 +1,4 @@
-// An expression of any bytes has a finite value at a point, or is refused in a sentence.
+// An expression of arbitrary bytes has a finite value at a point, or is refused with a sentence.
 // Seeds: tests/fuzz/seeds/expression/*
 #include <cmath>
 

@@ -1,4 +1,5 @@
-// A Matrix Market file of any bytes is a matrix with sorted rows and finite values, or is refused in a sentence.
+// A Matrix Market file of arbitrary bytes gives a matrix with sorted rows and finite values, or is refused with a
+// sentence.
 // Seeds: tests/matrices/*.mtx tests/fuzz/seeds/matrix_market/*
 #include <cmath>
 
@@ -9,7 +10,7 @@ using namespace femcg;
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text = tests::text_of(data, size);
-  // A size line may ask for as many rows as there is memory for; here, for less than a million.
+  // A size line may request as many rows as fit in memory; here fewer than a million.
   if (text.find_first_of("123456789") != std::string::npos)
     for (std::size_t i = 0, digits = 0; i < text.size() && i < 4096; ++i) {
       digits = text[i] >= '0' && text[i] <= '9' ? digits + 1 : 0;

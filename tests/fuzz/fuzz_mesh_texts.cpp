@@ -1,4 +1,5 @@
-// The unit that a STEP, IGES or universal file of any bytes states is found or not, or ends in a sentence.
+// The unit stated in a STEP, IGES or universal file of arbitrary bytes is found or not, or the file is refused with a
+// sentence.
 // Seeds: tests/fuzz/seeds/mesh_texts/*
 #include <stdexcept>
 #include <string>

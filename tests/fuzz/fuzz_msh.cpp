@@ -1,4 +1,4 @@
-// The check of a .msh file of any bytes passes, or ends in a sentence.
+// The check of a .msh file of arbitrary bytes passes, or fails with a sentence.
 // Seeds: tests/meshes/*.msh tests/fuzz/seeds/msh/*
 #include <stdexcept>
 

@@ -1,5 +1,5 @@
-// Whatever comes back from Gmsh's process is a mesh with indices in range, or is refused in a sentence. The bytes
-// choose the numbers of a raw mesh, most of them right.
+// Any answer of Gmsh's process gives a mesh with valid indices, or is refused with a sentence. The bytes choose the
+// numbers of a raw mesh, most of them valid.
 // Seeds: tests/meshes/square.msh
 #include <cstring>
 #include <span>
@@ -15,7 +15,7 @@ using namespace femcg;
 
 namespace {
 
-/// What a SharedWriter would write, with numbers that the fuzzer chooses.
+/// Output of a SharedWriter with numbers chosen by the fuzzer.
 class Raw {
  public:
   explicit Raw(std::span<const std::uint8_t> choices) : choices_(choices) {}
@@ -26,7 +26,7 @@ class Raw {
     choices_ = choices_.subspan(1);
     return choice;
   }
-  /// Once in 64 times something else, which may be far off.
+  /// In 1 of 64 cases another number, possibly far off.
   std::int64_t bent(std::int64_t right) {
     if (choose(64) != 63) return right;
     constexpr std::int64_t wrong[]{-1, 0, 1, 5, 1 << 20, 2147483647, -2147483648LL, INT64_MAX, INT64_MIN};
@@ -52,7 +52,7 @@ class Raw {
   std::vector<std::uint64_t> words_;
 };
 
-/// Reference nodes of a complete element, in the order of the lattice.
+/// Reference nodes of a complete element, in lattice order.
 std::vector<double> reference_nodes(mesh::CellShape shape, int order) {
   const mesh::Lattice lattice(shape, order);
   std::vector<double> points;

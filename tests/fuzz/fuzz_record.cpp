@@ -1,4 +1,4 @@
-// A compare.json of any bytes is records, which can be written again, or is refused in a sentence.
+// A compare.json of arbitrary bytes gives records that can be written again, or is refused with a sentence.
 // Seeds: tests/fuzz/seeds/record/*
 #include <nlohmann/json.hpp>
 

@@ -1,4 +1,5 @@
-// Keys and values of the command line, one KEY=VALUE a line, on a sound case: each is read or refused in sentences.
+// Keys and values of the command line, one KEY=VALUE per line, for a valid case: each is read or refused with
+// sentences.
 // Seeds: tests/fuzz/seeds/set/*
 #include <sstream>
 #include <vector>

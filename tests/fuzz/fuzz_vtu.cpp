@@ -1,4 +1,5 @@
-// A .vtu file of any bytes has coefficients for its fields on a mesh of two cells, or is refused in a sentence.
+// A .vtu file of arbitrary bytes gives coefficients of its fields on a mesh of two cells, or is refused with a
+// sentence.
 // Seeds: tests/fuzz/seeds/vtu/*
 #include <array>
 #include <cmath>

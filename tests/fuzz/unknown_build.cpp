@@ -1,4 +1,4 @@
-// What a fuzzer writes in no record: the commit and the flags of its build.
+// Build information that fuzzers do not need: commit and flags.
 #include "solver/records/build_info.hpp"
 
 namespace femcg::solver {

@@ -1,5 +1,5 @@
-// What a thread block of a GPU does in the passes of block CG, run on the processor: tests/host_threads stands in for
-// operators/backend/launch.cuh. The GPU's own run is test_block_cg_cuda.
+// Code of a GPU's thread blocks in the kernels of block CG, run on the processor: tests/host_threads replaces
+// operators/backend/launch.cuh. test_block_cg_cuda runs it on the GPU.
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ cuda::DenseMatrix<T, stride> dense(const Rows<T>& from) {
   return to;
 }
 
-/// work() in a grid of three blocks, one after the other.
+/// Runs work() in a grid of three blocks, one after the other.
 constexpr unsigned blocks = 3;
 template <class Work>
 void run_grid(const Work& work) {
@@ -36,7 +36,7 @@ void run_grid(const Work& work) {
     });
 }
 
-/// The sum over blocks of their matrix number n, of `count` that each has.
+/// Sum over blocks of matrix number n of the `count` matrices of each.
 Small sum_of(const std::vector<double>& parts, int stride, int count, int n) {
   Small sum = Small::Zero(stride, stride);
   for (unsigned block = 0; block < blocks; ++block)

@@ -1,6 +1,5 @@
-// What a thread block of a GPU does with the quadrilaterals and hexahedra of a patch, run on the processor, where every
-// machine can: tests/host_threads stands in for operators/backend/launch.cuh. The GPU's own run is
-// test_operators_cuda.
+// Code of a GPU's thread block for the quadrilaterals and hexahedra of a patch, run on the processor, available on
+// every machine: tests/host_threads replaces operators/backend/launch.cuh. test_operators_cuda runs it on the GPU.
 
 #include <doctest/doctest.h>
 
@@ -24,9 +23,9 @@ using mesh::CellShape;
 
 namespace {
 
-constexpr double kappa = 1.5;  // make_form's
+constexpr double kappa = 1.5;  // as in make_form
 
-/// The tables of a kernel, from the bases themselves.
+/// Tables of a kernel, computed from the bases.
 template <class T, int n, CellGeometry kind>
 cuda::TablesOf<T, n, kind> tables() {
   const mesh::Quadrature gauss = mesh::gauss_line(n);
@@ -50,7 +49,7 @@ cuda::TablesOf<T, n, kind> tables() {
   return made;
 }
 
-/// What the kernel reads of a cell: the diagonal or the upper triangle of D / w = kappa |J| J^-1 J^-T.
+/// Input of the kernel for a cell: the diagonal or the upper triangle of D / w = kappa |J| J^-1 J^-T.
 template <class T>
 std::vector<T> affine_words(const mesh::Mesh& mesh, std::int32_t cell, bool diagonal) {
   const int d = mesh.dimension();
@@ -67,7 +66,7 @@ std::vector<T> affine_words(const mesh::Mesh& mesh, std::int32_t cell, bool diag
   return words;
 }
 
-/// D_q at n Gauss points per direction, laid out as cuda_cell_factors does.
+/// D_q at n Gauss points per direction, in the layout of cuda_cell_factors.
 template <class T, int d>
 std::vector<T> factors_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_t>& cell_of_slot, bool interleaved,
                                 int n) {
@@ -92,7 +91,7 @@ std::vector<T> factors_of_slots(const mesh::Mesh& mesh, const Vector<std::int32_
   return factors;
 }
 
-/// The entries of K_e above its diagonal, negative, interleaved; zeros in empty slots.
+/// Entries of K_e above its diagonal, negated, interleaved; zeros in empty slots.
 template <class T>
 std::vector<T> pairs_of_slots(const BilinearForm& form, const Vector<std::int32_t>& cell_of_slot) {
   constexpr std::int64_t group = CellPatches::group;
@@ -108,7 +107,7 @@ std::vector<T> pairs_of_slots(const BilinearForm& form, const Vector<std::int32_
   return numbers;
 }
 
-/// What the kernel reads of the cells of all slots, laid out as the patches are; zeros in empty ones.
+/// Input of the kernel for the cells of all slots, in the layout of the patches; zeros in empty slots.
 template <class T, int d, CellGeometry kind>
 std::vector<T> words_of_slots(const BilinearForm& form, const Vector<std::int32_t>& cell_of_slot, bool interleaved,
                               [[maybe_unused]] int n) {
@@ -176,7 +175,7 @@ tests::SmallForm form_of(std::array<int, 3> count) {
                            .turned = kind == CellGeometry::boxes});
 }
 
-/// The diagonal, patch by patch, of boxes of a few cells: a thread waits for the others after every cell.
+/// Checks the diagonal, patch by patch, for boxes of a few cells: threads synchronise after every cell.
 template <class T, int d, int n, CellGeometry kind>
 void check_diagonal() {
   CAPTURE(d);
@@ -247,7 +246,7 @@ void check_cells(std::array<int, 3> count, int cells_per_patch) {
   cells.geometry.data = words.data();
   if constexpr (may_share(kind)) cells.geometry.classes = nullptr;
   check(product(cells, patches, x));
-  // All cells alike, their numbers stored once.
+  // Congruent cells, whose data are stored once.
   if constexpr (kind == CellGeometry::boxes || kind == CellGeometry::affine) {
     Vector<std::int32_t> representative(CellPatches::group);
     fill(representative, -1);
@@ -260,7 +259,7 @@ void check_cells(std::array<int, 3> count, int cells_per_patch) {
   }
 }
 
-/// Patches of several waves of cells, the last one not full, and patches of less than one.
+/// Patches of several waves of cells, the last one incomplete, and patches of less than one wave.
 template <class T, CellGeometry kind>
 void check_degrees() {
   for (const int patch : {64, 256}) {
@@ -272,7 +271,7 @@ void check_degrees() {
     check_cells<T, 3, 2, kind>({6, 6, 5}, patch);
     check_cells<T, 3, 3, kind>({6, 6, 5}, patch);
   }
-  check_cells<T, 2, 2, kind>({23, 19, 1}, 384);  // a thread has two of these at a time
+  check_cells<T, 2, 2, kind>({23, 19, 1}, 384);  // a thread processes two of these cells at a time
   for (const int patch : {3, 13, 36}) {
     CAPTURE(patch);
     check_cells<T, 3, 4, kind>({4, 3, 3}, patch);

@@ -1,5 +1,5 @@
-// How csr-bitmask is laid out, by a matrix that can be checked by hand; what a lane of a GPU does with it runs on the
-// processor (tests/host_threads).
+// Layout of csr-bitmask for a matrix that can be checked by hand; the code of a GPU's lane runs on the processor
+// (tests/host_threads).
 
 #include <doctest/doctest.h>
 
@@ -14,7 +14,7 @@ namespace tests = femcg::tests;
 
 namespace {
 
-/// 43 rows of very different lengths, some empty, and one whole tile of empty ones.
+/// 43 rows of very different lengths, some empty, and one tile of empty rows only.
 tests::Rows<double> mixed_rows(std::int32_t reach) {
   tests::Rows<double> rows(43);
   for (std::int32_t i = 0; i < 43; ++i) {

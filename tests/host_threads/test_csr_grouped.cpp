@@ -1,5 +1,5 @@
-// How csr-grouped is laid out, by matrices that can be checked by hand; what a lane of a GPU does with it runs on the
-// processor (tests/host_threads).
+// Layout of csr-grouped for matrices that can be checked by hand; the code of a GPU's lane runs on the processor
+// (tests/host_threads).
 
 #include <doctest/doctest.h>
 
@@ -37,7 +37,7 @@ tests::Row<double> row_of(const std::vector<std::int32_t>& columns) {
 const auto small = tests::compress<double>(
     {row_of({0, 1, 4}), row_of({1, 2, 3}), row_of({0, 1, 4}), {}, row_of({5}), row_of({0, 1, 4})});
 
-/// The lists and the values of a matrix.
+/// Lists and values of a matrix.
 GroupedMatrix<double> grouped(const CsrMatrix<double>& matrix, const char* index) {
   GroupedMatrix<double> a = lists_of_groups(matrix, index);
   allocate_on(a, Device::host);
@@ -66,7 +66,7 @@ TEST_CASE("rows of a group lie side by side, longest first, and their columns ar
     CHECK(slice.first_mask == 0);
     CHECK(slice.first_lanes == 0b111001);  // three rows of the first list, one of each other
     CHECK(equal<std::uint32_t>(a.masks, {0b101, 0b001, 0b111, 0b111}));
-    // Columns less slots: 0 and 2; 1; 5, 4 and 3; 3, 2 and 1. Start r of all lists before start r + 1.
+    // Columns minus slots: 0 and 2; 1; 5, 4 and 3; 3, 2 and 1. Start r of all lists precedes start r + 1.
     const std::vector<std::int32_t> shifts{0, 1, 5, 3, 2, 0, 4, 2, 0, 0, 3, 1};
     CHECK(slice.base == 0);
     if (a.narrow)
@@ -85,7 +85,7 @@ TEST_CASE("values lie slot by slot, the padding is zero") {
 }
 
 TEST_CASE("lists longer than 32 have several masks; a list may go on in the next slice") {
-  // 40 rows with the columns 0 to 69 but 35, and one with 7 alone.
+  // 40 rows with the columns 0 to 69 except 35, and one row with column 7 only.
   std::vector<std::int32_t> columns(70);
   for (int j = 0; j < 70; ++j) columns[j] = j;
   columns.erase(columns.begin() + 35);
@@ -94,8 +94,8 @@ TEST_CASE("lists longer than 32 have several masks; a list may go on in the next
   rows[40] = row_of({7});
   const GroupedMatrix<double> a = lists_of_groups(*tests::compress(rows), "auto");
   REQUIRE(a.slices.size() == 3);
-  // Groups have at most 32 rows, and 40 are two of 20: lanes 0 and 20, then 0 of the next slice, with row 40 and the
-  // empty ones, which share a list.
+  // Groups have at most 32 rows, so that 40 rows form two groups of 20: lanes 0 and 20, then 0 of the next slice, with
+  // row 40 and the empty rows, which share a list.
   CHECK(a.slices[0].first_lanes == (1U | 1U << 20));
   CHECK(a.slices[1].first_lanes == (1U | 1U << 8 | 1U << 9));
   CHECK(a.slices[2].slots == 0);
@@ -110,12 +110,12 @@ TEST_CASE("lists longer than 32 have several masks; a list may go on in the next
 }
 
 TEST_CASE("slices of a window follow one another by their first rows, those of eight by length") {
-  // Every fourth row has 20 columns, the others 5; all rows of a kind share them.
+  // Every fourth row has 20 columns, the others 5; all rows of equal length share their columns.
   tests::Rows<double> rows(1024);
   for (std::int32_t i = 0; i < 1024; ++i)
     for (std::int32_t j = 0; j < (i % 4 == 0 ? 20 : 5); ++j) rows[i].emplace_back(j, 1.0);
   const GroupedMatrix<double> a = lists_of_groups(*tests::compress(rows), "auto");
-  // 256 rows are eight slices of long ones, which begin at rows 0, 128, ... ; those of the others at 1, 43, 86, ...
+  // 256 long rows fill eight slices, which begin at rows 0, 128, ...; the slices of the others begin at 1, 43, 86, ...
   std::vector<int> long_slices;
   for (int s = 0; s < 32; ++s)
     if (a.slices[s].slots == 20) long_slices.push_back(s);
@@ -151,7 +151,7 @@ TEST_CASE("the footprint by hand, and the mean rows of a list") {
 
 namespace {
 
-/// Rows of 0 to 65 entries in runs of one, two and three; each list is that of one to nine rows.
+/// Rows of 0 to 65 entries in runs of one, two and three; each list is shared by one to nine rows.
 tests::Rows<double> rows_of_groups() {
   tests::Rows<double> rows(200);
   for (std::int32_t i = 0, list = 0, left = 1; i < 200; ++i) {
@@ -188,7 +188,7 @@ TEST_CASE("a lane's way along its row, with several masks and a few slots at a t
 
 namespace {
 
-/// The rows of a matrix with several vectors, by tiles of dense matrices.
+/// Product of a matrix with several vectors, by tiles of dense matrices.
 template <int stride, class Rows>
 std::vector<double> multiply_by_tiles(const Rows& a, const std::vector<double>& x) {
   std::vector<double> y(static_cast<std::size_t>(a.rows * stride), -1);

@@ -1,5 +1,5 @@
-// How cuSPARSE's sliced ELLPACK is laid out and packed, by a matrix that can be checked by hand; what a thread of a GPU
-// does runs on the processor (tests/host_threads).
+// Layout and packing of cuSPARSE's sliced ELLPACK for a matrix that can be checked by hand; the code of a GPU's thread
+// runs on the processor (tests/host_threads).
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// -div(grad u) = 3 pi^2 sin(pi x) sin(pi y) sin(pi z) on the unit cube, with u = 0 round it:  poisson [OPERATOR]
+// -div(grad u) = 3 pi^2 sin(pi x) sin(pi y) sin(pi z) on the unit cube, with u = 0 on its boundary:  poisson [OPERATOR]
 #include <algorithm>
 #include <cstdio>
 #include <exception>
@@ -7,7 +7,7 @@
 using namespace femcg;
 
 int main(int argc, char** argv) try {
-  // The mesh, the space on it, and the problem: coefficients and conditions are numbers or texts, as in a case file.
+  // The mesh, its space, and the problem: coefficients and conditions are numbers or texts, as in a case file.
   const mesh::Mesh mesh = mesh::make_box({.shape = mesh::CellShape::hexahedron, .cells = {8, 8, 8}, .distort = 0.2});
   const mesh::FunctionSpace space(mesh, 2);
   const solver::Expression exact("sin(pi*x)*sin(pi*y)*sin(pi*z)", "u");
@@ -18,7 +18,7 @@ int main(int argc, char** argv) try {
   data.quadrature = 3;
   const solver::Problem problem(data, space);
 
-  // An operator of the catalogue, and what it is made from.
+  // An operator of the catalogue, and its ingredients.
   const operators::OperatorDescription* row = operators::find_operator(argc > 1 ? argv[1] : "csr");
   if (row == nullptr) throw solver::InputError("there is no such operator");
   const operators::ElementMatrices element_matrices = operators::assemble_element_matrices(problem.form());

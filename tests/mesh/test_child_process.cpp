@@ -29,14 +29,14 @@ using namespace femcg::tests;
 
 ChildEnd end_of(const std::function<void(SharedWriter&)>& work) { return run_in_child(work).end; }
 
-/// Whether a process runs; one that has ended but nobody waited for does not.
+/// True if a process runs; a zombie does not.
 bool runs(pid_t process) {
   std::ifstream stream("/proc/" + std::to_string(process) + "/stat");
   std::string number, name, state;
   return stream >> number >> name >> state && state != "Z";
 }
 
-/// Whether `ended` holds within ten seconds.
+/// True if `ended` holds within ten seconds.
 template <class Condition>
 bool soon(Condition ended) {
   for (int attempt = 0; attempt < 1000 && !ended(); ++attempt)
@@ -44,7 +44,7 @@ bool soon(Condition ended) {
   return ended();
 }
 
-/// Kibibytes of addresses that this program has.
+/// Address space of this program in kibibytes.
 const long addresses = [] {
   std::ifstream status("/proc/self/status");
   std::string word;
@@ -55,8 +55,7 @@ const long addresses = [] {
   return kibibytes;
 }();
 
-/// For cases that end in std::bad_alloc, which a sanitizer, with its terabytes of addresses, turns into an end of the
-/// program.
+/// Skips cases that end in std::bad_alloc under a sanitizer, whose terabytes of addresses make the program end instead.
 doctest::skip runs_out_of_memory(bool possible = true) { return doctest::skip(!possible || addresses > 1000000000); }
 
 const std::string case_file =
@@ -95,7 +94,7 @@ TEST_CASE("numbers, texts and arrays come back as they were, small and large") {
   CHECK(reader.number() == 8);
   CHECK_THROWS_AS(reader.number(), std::runtime_error);
   SharedReader damaged(result.bytes);
-  CHECK_THROWS_AS(damaged.array<double>(), std::runtime_error);  // -7 of them
+  CHECK_THROWS_AS(damaged.array<double>(), std::runtime_error);  // size -7
 }
 
 TEST_CASE("whatever the work does to its process, this one lives on") {
@@ -129,7 +128,7 @@ TEST_CASE("the work changes no file, by either means") {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / ("femcg_sandbox_" + std::to_string(getpid()));
   const std::string file = folder / "file", other = folder / "other", made = folder / "made";
-  /// How many of the ways to change a file system are open, and whether it can be read.
+  /// Number of possible ways to change a file system, and whether it can be read.
   const auto attempts = [&](SharedWriter& writer) {
     int open = 0;
     const auto count = [&](bool done) { open += done ? 1 : 0; };
@@ -157,7 +156,7 @@ TEST_CASE("the work changes no file, by either means") {
   fs::create_directories(folder);
   std::ofstream(file) << "precious";
   check_nothing_open(run_in_child(attempts), 0);
-  // Each alone: a kernel may lack the other.
+  // Each by itself: a kernel may lack the other.
   for (const auto& forbid : {forbid_programs_and_writing, forbid_writing_by_landlock}) {
     const int answer = memfd_create("femcg", 0);
     const pid_t child = fork();
@@ -203,7 +202,7 @@ TEST_CASE("a process that is ended takes its child along") {
   REQUIRE(pipe(ends) == 0);
   const pid_t process = fork();
   if (process == 0) {
-    std::signal(SIGTERM, SIG_DFL);  // not what doctest does
+    std::signal(SIGTERM, SIG_DFL);  // instead of doctest's handler
     run_in_child([&](SharedWriter&) {
       const pid_t self = getpid();
       if (::write(ends[1], &self, sizeof self) == sizeof self) pause();
@@ -259,12 +258,12 @@ TEST_CASE("a child that takes all memory is told apart from one that crashes" * 
 
 TEST_CASE("a geometry that takes all memory is refused with what there is" *
           runs_out_of_memory(femcg::mesh::gmsh_available())) {
-  // More than femcg needs to start: with CUDA its libraries alone have a gigabyte of addresses.
+  // More than femcg needs to start: with CUDA its libraries alone reserve a gigabyte of addresses.
   const std::string limited =
       "limit=400000\n"
       "until (ulimit -v $limit; $femcg --version) > version 2>&1; do limit=$((limit + 100000)); done\n"
       "ulimit -v $((limit + 600000))\n";
-  // On a busy machine it takes the memory for so long that progress is told.
+  // On a busy machine this takes long enough for progress to be shown.
   check_refused("run --no-progress case.yaml", "of memory that are free for it",
                 geometry("list[] = {1 : 2000000000};\n" + square) + limited);
 }

@@ -1,4 +1,4 @@
-// Input files of Abaqus, of Nastran and universal files: what is read, and that nothing is lost without a word.
+// Abaqus, Nastran and universal files: what is read, and that anything skipped is reported.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -51,7 +51,7 @@ double volume(const mesh::Mesh& made) {
   return sum;
 }
 
-/// A bar of cubes along x, as GRID cards in fields of eight columns.
+/// A row of cubes along x, as GRID cards in fields of eight columns.
 std::string bdf_grids(int cubes) {
   std::string text;
   int label = 0;
@@ -91,13 +91,13 @@ TEST_CASE("Nastran's cards in any case, with tabs, commas, large fields and line
 }
 
 TEST_CASE("Nastran's coordinate frames") {
-  // A cylinder frame around the axis x = 1, turned so that its z is y; in it a frame by three points.
+  // A cylindrical frame around the axis x = 1, turned so that its z is y; in it a frame by three points.
   const std::string frames =
       "CORD2C,1,0,1.,0.,0.,1.,1.,0.\n,2.,0.,0.\nCORD2R,2,1,1.,90.,0.,1.,90.,1.\n,2.,90.,0.\nCORD1S,3,11,12,13\n";
   const std::string grids =
       "GRID,1,1,2.,90.,3.\nGRID,2,2,1.,2.,3.\nGRID,11,,0.,0.,0.\nGRID,12,,0.,0.,1.\nGRID,13,,1.,0.,0.\n"
       "GRID,4,3,2.,90.,90.\nGRDSET,,1\nGRID,5,,1.,0.,0.\nGRID,6,0,1.,0.,0.\n";
-  // CP of GRDSET holds for all cards that leave it empty, the frame's own points too.
+  // CP of GRDSET applies to all cards that leave it empty, including the frame's own points.
   const mesh::RawMesh raw =
       mesh::read_bdf(frames + grids.substr(0, grids.find("GRDSET")) + "GRID,6,0,1.,0.,0.\nCTRIA3,1,1,1,2,4\n", 1);
   const auto near = [&](std::uint64_t node, double x, double y, double z) {
@@ -204,7 +204,7 @@ TEST_CASE("universal files: units, groups of every dataset, beams between other 
 
 TEST_CASE(
     "hexahedra of 20 nodes and quadrilaterals of 8 keep their curved volume, in the orders of all three formats") {
-  // A cube whose edges' middles are moved outwards in x and y by a tenth where z = 1/2: x(1 + 0.4 z (1 - z)) about the
+  // A cube whose edge midpoints at z = 1/2 are moved outwards in x and y by a tenth: x(1 + 0.4 z (1 - z)) about the
   // axis.
   const auto moved = [](double x, double y, double z) {
     const double s = 1 + 0.4 * z * (1 - z);
@@ -227,7 +227,7 @@ TEST_CASE(
   inp += "*ELEMENT, TYPE=C3D20R\n1,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,\n16,17,18,19,20\n";
   bdf += "CHEXA,1,1,1,2,3,4,5,6\n,7,8,9,10,11,12,17,18\n,19,20,13,14,15,16\n";
   unv += "    -1\n    -1\n  2412\n1 116 1 1 1 20\n1 9 2 10 3 11 4 12\n17 18 19 20 5 13 6 14\n7 15 8 16\n    -1\n";
-  // Cross-sections are squares of side s(z), as 1D quadratics map z onto itself: the integral of s^2.
+  // Cross-sections are squares of side s(z), since 1D quadratics map z onto itself: the integral of s^2.
   const double exact = 1 + 2 * 0.4 / 6 + 0.16 / 30;
   for (const mesh::RawMesh& raw : {mesh::read_inp(inp, 1), mesh::read_bdf(bdf, 1), mesh::read_unv(unv, 1)}) {
     const mesh::Mesh made = mesh_of(raw);
@@ -245,8 +245,9 @@ TEST_CASE(
 }
 
 TEST_CASE("tetrahedra of 10 nodes and triangles of 6 keep their curved volume, in the orders of all three formats") {
-  // A quadratic map moves every edge's middle elsewhere, so that two nodes in each other's place change the volume: the
-  // integral of its Jacobian determinant, by x^a y^b z^c over the unit simplex = a! b! c! / (a + b + c + d)!.
+  // A quadratic map moves every edge's midpoint differently, so that swapping two nodes changes the volume: the
+  // integral of its Jacobian determinant, with the integral of x^a y^b z^c over the unit simplex = a! b! c! / (a + b +
+  // c + d)!.
   struct Kind {
     int dimension;
     double exact;
@@ -297,7 +298,7 @@ TEST_CASE("what is wrong with a universal file is one sentence with its line") {
             .starts_with("line 14: elements of descriptor 81 with 3 nodes are not read"));
   CHECK(unv_refusal(unv_nodes + dataset(2412, "1 91 1 1 1 3\n1 2 9\n")) ==
         "line 14: an element uses node 9, which does not exist");
-  CHECK(unv_refusal(unv_nodes + unv_elements + unv_group(2467, "a", "8 77 0 0", 1)).empty());  // may be one left out
+  CHECK(unv_refusal(unv_nodes + unv_elements + unv_group(2467, "a", "8 77 0 0", 1)).empty());  // may be a skipped one
   CHECK(unv_refusal(unv_nodes + dataset(2412, "1 91 1 1 1 3\n1 2 3\n") + unv_group(2467, "a", "8 77 0 0", 1)) ==
         "line 21: a group has element 77, which does not exist");
   CHECK(unv_refusal(dataset(164, "5\n0.\n") + unv_nodes) == "line 4: the factor of lengths must be above 0");
@@ -352,7 +353,7 @@ TEST_CASE("Abaqus: surfaces of shells and of free faces, sets before their eleme
 
 TEST_CASE("decks include other files, whose lines sentences name") {
   const tests::ScratchFolder folder("femcg_decks");
-  folder.write("nodes.inc", "** nodes\n1, 0, 0, 0\n2, 1, 0, 0\n3, 0, 1, 0\n4, 0, 0, 1");  // the last line has no end
+  folder.write("nodes.inc", "** nodes\n1, 0, 0, 0\n2, 1, 0, 0\n3, 0, 1, 0\n4, 0, 0, 1");  // no line end at the end
   folder.write("more/tetrahedron.inc", "*ELEMENT, TYPE=C3D4, ELSET=ALL\n1, 1, 2, 3, 4\n*INCLUDE, INPUT=set.inc\n");
   folder.write("more/set.inc", "*ELSET, ELSET=K\xFChl\n1\n");
   const auto read = [&](const std::string& name, const std::string& text) {
@@ -412,7 +413,7 @@ TEST_CASE("rules find boundary facets where a file has solids alone") {
   const mesh::EntityMesh entities = mesh::to_entity_mesh(mesh::read_bdf(text, 1), {});
   CHECK(entities.faces.size() == 6);
   CHECK(facets({2, {entities.faces[0].tag}, {}}) == entities.mesh.boundaries[0].facets.size());
-  // A face that the file has keeps its tag; the others follow.
+  // A face in the file keeps its tag; the others follow.
   text += "CQUAD4,9,11,1,7,10,4\n";
   const mesh::EntityMesh with_face = mesh::to_entity_mesh(mesh::read_bdf(text, 1), {});
   CHECK(with_face.faces.size() == 6);

@@ -41,7 +41,7 @@ std::string contents(const fs::path& file) {
   return text.str();
 }
 
-/// Has Gmsh do what a script says.
+/// Lets Gmsh execute a script.
 void save(const fs::path& script) {
   REQUIRE(std::system(fmt::format("'{}' '{}'", femcg::tests::save_by_gmsh().string(), script.string()).c_str()) == 0);
 }
@@ -53,7 +53,7 @@ Mesh read(const fs::path& file) {
   return read_gmsh(options);
 }
 
-/// The sentence that reading throws; "" if it does not.
+/// Message of the exception that reading throws; "" if it does not throw.
 std::string error_of(const GmshOptions& options) {
   try {
     read_gmsh(options);
@@ -119,7 +119,7 @@ double measure(const Mesh& mesh, const BoundaryGroup& boundary) {
   return sum;
 }
 
-/// The largest distance of a node from the place that the vertices of its cell, mapped multilinearly, give it.
+/// Largest distance of a node from its position under the multilinear map of its cell's vertices.
 double distance_from_lattice(const Mesh& mesh) {
   const LagrangeBasis vertices(mesh.shape, 1, NodeFamily::equispaced);
   const LagrangeBasis basis(mesh.shape, mesh.order, NodeFamily::equispaced);
@@ -136,7 +136,7 @@ double distance_from_lattice(const Mesh& mesh) {
   return distance;
 }
 
-/// A sheared box in two layers a direction.
+/// A sheared box with two layers per direction.
 std::string box_script(CellShape shape) {
   const std::string layers = is_tensor(shape) ? "Layers{2}; Recombine;" : "Layers{2};";
   std::string script =
@@ -154,7 +154,7 @@ std::string box_script(CellShape shape) {
   return script;
 }
 
-/// |det| of the edges of that box.
+/// |det| of the edges of this box.
 double box_measure(CellShape shape) {
   Eigen::Matrix3d edges;
   edges << 2, 0.2, 0.1, 0.3, 1, -0.2, 0, 0, 1;
@@ -309,17 +309,17 @@ TEST_CASE("Tetrahedra of a geometry have no slivers, curved ones neither, and ar
   for (const int order : {2, 3}) {
     options.order = order;
     const Mesh flange = read_gmsh(options);
-    CHECK(smallest_angle(flange) > 8);  // of 2.5 degrees where cells bend about the bolt holes
+    CHECK(smallest_angle(flange) > 8);  // 2.5 degrees, without, where cells bend around the bolt holes
     CHECK_FALSE(has_warning(flange, "straightened"));
   }
 
   options.file = geometries / "bracket.step";
-  options.size = 0.008;  // with edges of 0.75 mm where the rib meets the boss: of 5 degrees there
+  options.size = 0.008;  // edges of 0.75 mm where the rib meets the boss: 5 degrees there
   for (const int order : {1, 2}) {
     options.order = order;
     CHECK(smallest_angle(read_gmsh(options)) > 12);
   }
-  options.size = 0.02;  // where points between the vertices of bolt holes are too far off to be projected
+  options.size = 0.02;  // points between the vertices of bolt holes are then too far away to be projected
   CHECK(read_gmsh(options).order == 2);
 }
 
@@ -374,10 +374,10 @@ TEST_CASE("What is odd about a mesh is repaired or let pass, counted and said" *
   CHECK(has_warning(partly, "1 cell in no group"));
 
   const Mesh inner = odd("inner_group.msh");
-  CHECK(group(inner, "right").facets.empty());  // known by its name alone
+  CHECK(group(inner, "right").facets.empty());  // known by name only
   CHECK(has_warning(inner, "left out 1 facet of the group 'right'"));
 
-  const Mesh serendipity = odd("serendipity.msh");  // the ninth node is put where the eight have the middle
+  const Mesh serendipity = odd("serendipity.msh");  // the ninth node is put at the middle of the eight-node cell
   CHECK(serendipity.order == 2);
   CHECK(serendipity.node_count() == 9);
 
@@ -470,7 +470,7 @@ TEST_CASE("surfaces alone, as many IGES files have them, become solids where the
   CHECK(measure(plate) == doctest::Approx(0.06 * 0.04 * 0.01 - std::acos(-1.0) * 0.008 * 0.008 * 0.01).epsilon(2e-4));
   CHECK(plate.warnings.front() == "the geometry has 7 surfaces and no solid: they were sewn into 1 solid");
 
-  // The sides of boxes, which share no edges.
+  // Sides of boxes that share no edges.
   const auto walls = [&](const std::vector<std::array<double, 4>>& boxes, double gap, std::size_t sides) {
     std::string script = "SetFactory(\"OpenCASCADE\");\n";
     int tag = 0;
@@ -492,7 +492,7 @@ TEST_CASE("surfaces alone, as many IGES files have them, become solids where the
     return of_walls;
   };
   CHECK(measure(read_gmsh(walls({{0, 0, 0, 1}}, 0, 6))) == doctest::Approx(1));
-  // Surfaces that close by themselves.
+  // Single closed surfaces.
   const double pi = std::acos(-1.0);
   options.file = odd_meshes / "sphere_surface.igs";
   options.size = 0.002;
@@ -513,7 +513,7 @@ TEST_CASE("surfaces alone, as many IGES files have them, become solids where the
     CHECK(has(made.warnings.front(), "and no solid: they were sewn into"));
   }
   CHECK(measure(read_gmsh(walls({{0, 0, 0, 1}}, 1e-5, 6))) == doctest::Approx(1).epsilon(1e-4));
-  const Mesh two = read_gmsh(walls({{0, 0, 0, 1}, {1, 0.2, 0.2, 0.5}}, 0, 6));  // that touch
+  const Mesh two = read_gmsh(walls({{0, 0, 0, 1}, {1, 0.2, 0.2, 0.5}}, 0, 6));  // touching
   CHECK(measure(two) == doctest::Approx(1.125));
   CHECK(has(two.warnings.front(), "sewn into 2 solids"));
   const auto refused = [](const GmshOptions& given) -> std::string {
@@ -544,7 +544,7 @@ TEST_CASE("Files that are no meshes or geometry, and options that make no sense"
   fs::create_directories(folder / "folder.msh");
   CHECK(has(error_of(folder / "folder.msh"), "not a file"));
 
-  // OpenCASCADE prints its reason on standard output, where only results belong.
+  // OpenCASCADE prints its reason on standard output, which is reserved for results.
   const std::string step = contents(geometries / "heat_sink.step");
   const fs::path cut = folder.write("cut.step", step.substr(0, step.size() / 2));
   std::ostringstream printed;

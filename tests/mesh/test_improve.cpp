@@ -1,5 +1,5 @@
-// Swaps and smoothing on meshes made by hand, and a mesh of two volumes as a whole: volumes, surfaces and curves stay,
-// the mesh fits together, and angles grow. test_gmsh_reader.cpp has the meshes of geometries.
+// Swaps and smoothing on meshes made by hand, and on a mesh of two volumes: volumes, surfaces and curves are preserved,
+// the mesh is conforming, and angles grow. test_gmsh_reader.cpp has the meshes of geometries.
 #include "mesh/improve/improve.hpp"
 
 #include <doctest/doctest.h>
@@ -28,7 +28,7 @@ Facet sorted(Facet facet) {
   return facet;
 }
 
-/// Numbers of the cells at each facet, by its vertices in ascending order.
+/// Cells at each facet, by its vertices in ascending order.
 std::map<Facet, std::vector<std::int32_t>> cells_at_facets(const TetrahedralMesh& mesh) {
   std::map<Facet, std::vector<std::int32_t>> cells;
   for (std::int32_t c = 0; c < mesh.cells.end(); ++c)
@@ -45,8 +45,8 @@ double volume(const TetrahedralMesh& mesh, const Cell& v) {
   return dot(x[v[1]] - x[v[0]], cross(x[v[2]] - x[v[0]], x[v[3]] - x[v[0]])) / 6;
 }
 
-/// The mesh with these cells, turned round where they are inside out; `surface` is that of a facet that bounds a
-/// volume, by the facet's centre. What lies on several surfaces is a curve.
+/// Mesh with these cells, reoriented if inverted; surface(centre) is the surface of a facet that bounds a volume. Edges
+/// shared by several surfaces are curves.
 template <class Surface>
 TetrahedralMesh mesh_of(const std::vector<Vector3>& points, const std::vector<Cell>& cells,
                         const std::vector<int>& volumes, const Surface& surface) {
@@ -84,7 +84,7 @@ TetrahedralMesh mesh_of(const std::vector<Vector3>& points, const std::vector<Ce
   return mesh_of(points, cells, std::vector<int>(cells.size(), 1), [](const Vector3&) { return 1; });
 }
 
-/// Sizes of the volumes and areas of the surfaces.
+/// Volumes of the volumes and areas of the surfaces.
 std::map<std::pair<int, int>, double> measures(const TetrahedralMesh& mesh) {
   std::map<std::pair<int, int>, double> sizes;
   for (std::int32_t c = 0; c < mesh.cells.end(); ++c)
@@ -94,8 +94,8 @@ std::map<std::pair<int, int>, double> measures(const TetrahedralMesh& mesh) {
   return sizes;
 }
 
-/// Cells are positively oriented, and meet in whole facets: two of a volume, or at a surface, whose facets are all
-/// there.
+/// Checks that cells are positively oriented and conforming: each facet has two cells of a volume, or lies on a
+/// surface, whose facets are complete.
 void check_conforming(const TetrahedralMesh& mesh) {
   std::set<Facet> on_surfaces;
   for (std::int32_t f = 0; f < mesh.facets.end(); ++f)
@@ -112,7 +112,7 @@ void check_conforming(const TetrahedralMesh& mesh) {
     if (mesh.cells.contains(c)) CHECK(volume(mesh, mesh.cells.vertices(c)) > 0);
 }
 
-/// In degrees, or 180 less the largest where that is less.
+/// Smallest dihedral angle in degrees, or 180 minus the largest if that is less.
 double smallest_dihedral_angle(const TetrahedralMesh& mesh) {
   double least = 1;
   for (std::int32_t c = 0; c < mesh.cells.end(); ++c)
@@ -126,8 +126,8 @@ std::int32_t count(const TetrahedralMesh& mesh) {
   return cells;
 }
 
-/// Around an axis of this height, from vertex 0 to 1, as many cells as there are angles, in degrees, about it: all
-/// round it, or from the first angle to the last.
+/// Cells around an axis of this height, from vertex 0 to 1, between the given angles in degrees: all around it if
+/// closed, otherwise from the first angle to the last.
 TetrahedralMesh around_axis(double height, const std::vector<double>& angles, bool closed) {
   std::vector<Vector3> points{{0, 0, -height / 2}, {0, 0, height / 2}};
   std::vector<Cell> cells;
@@ -140,7 +140,7 @@ TetrahedralMesh around_axis(double height, const std::vector<double>& angles, bo
   return mesh_of(points, cells);
 }
 
-/// A box of two volumes, x < 1 and x > 1, whose vertices are moved about by chance as far as their surfaces allow.
+/// A box of two volumes, x < 1 and x > 1, with vertices moved randomly as far as their surfaces allow.
 TetrahedralMesh shaken_box(double by) {
   const Mesh box = make_box({CellShape::tetrahedron, {8, 5, 4}, {2, 1, 1}});
   std::vector<Vector3> points;
@@ -214,7 +214,7 @@ TEST_CASE("edges are removed where that opens angles") {
 }
 
 TEST_CASE("a flat cell at a plane surface goes") {
-  // Below the square of vertices 0 to 3, of which 2 and 3 lie lower by nothing that counts, stands a pyramid.
+  // Square of vertices 0 to 3, with 2 and 3 negligibly lower, above a pyramid.
   const auto flat_at_pyramid = [](double down) {
     const std::vector<Vector3> points{{0, -1, 0}, {0, 1, 0}, {-1, 0, -down}, {1, 0, -down}, {0, 0, -2}};
     return mesh_of(points, {{0, 1, 2, 3}, {0, 3, 2, 4}, {1, 2, 3, 4}}, {1, 1, 1},
@@ -277,7 +277,7 @@ TEST_CASE("vertices move to where angles are larger, and stay on their surface")
         mesh_of(points, cells, std::vector<int>(6, 1), [](const Vector3& at) { return norm(at) > 0.8 ? 1 : 2; });
     REQUIRE(mesh.dimensions[1] == 2);
     const double angle = smallest_dihedral_angle(mesh);
-    CHECK(!smooth_vertex(mesh, 1));  // it does not know where the sphere is
+    CHECK(!smooth_vertex(mesh, 1));  // the sphere is unknown to it
     mesh.project = [](int surface, Vector3& point) {
       point = unit(point);
       return surface == 1;
@@ -293,7 +293,7 @@ TEST_CASE("a cell whose edge bends is as good as its corners") {
   TetrahedralMesh mesh = mesh_of({{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, {{0, 1, 2, 3}});
   const Cell cell = mesh.cells.vertices(0);
   CHECK(mesh.quality(cell) == Approx(-1 / std::sqrt(3.0)));
-  // The edge from 0 to 1 begins in the direction (1, 1, 0): 45 degrees to that from 0 to 2.
+  // The edge from 0 to 1 begins in the direction (1, 1, 0): 45 degrees to the edge from 0 to 2.
   mesh.bows[0] = {{1, {0, 0.25, 0}}};
   mesh.bows[1] = {{0, {0, 0.25, 0}}};
   CHECK(mesh.quality(cell) < -0.7);
@@ -327,7 +327,7 @@ TEST_CASE("edges are split where a curve is much shorter than the cells, and wha
   const auto with_short_edge = [] {
     TetrahedralMesh mesh = shaken_box(0);
     for (Vector3& p : mesh.points)
-      if (p == Vector3{0.75, 0, 0}) p.x = 0.985;        // beside (1, 0, 0), on a curve
+      if (p == Vector3{0.75, 0, 0}) p.x = 0.985;        // close to (1, 0, 0), on a curve
     mesh.project = [](int, Vector3&) { return true; };  // surfaces are planes
     return mesh;
   };

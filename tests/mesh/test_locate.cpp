@@ -50,8 +50,8 @@ TEST_CASE("a point of a mesh is found, however small its cells are for their coo
         for (int i = 0; i < mesh.dimension(); ++i) point[i] = within(generator);
         const std::optional<Location> found = locate(mesh, point);
         REQUIRE(found);
-        // A basis has few functions of absolute value 1 at most: the sum of their products with x is off by that many
-        // roundings of x. Newton's steps end at 1e-13 of a cell or at rounding, and few cells are twice as large.
+        // A basis has few functions of absolute value at most 1: the error of the sum of their products with x is that
+        // many roundings of x. Newton's steps end at 1e-13 of a cell or at rounding, and few cells are twice as large.
         const double allowed = 32 * std::numeric_limits<double>::epsilon() * (std::abs(distance) + size) + 2e-13 * size;
         const std::array<double, 3> there = position(mesh, *found);
         for (int i = 0; i < mesh.dimension(); ++i) CHECK(std::abs(there[i] - point[i]) <= allowed);

@@ -41,7 +41,7 @@ double volume(const Mesh& mesh) {
   return sum;
 }
 
-/// A random symmetry of every cell that keeps its orientation or not: the vertices are renumbered within the cell.
+/// Applies a random symmetry to every cell, orientation-preserving or not: renumbers the vertices within the cell.
 void shuffle_cells(Mesh& mesh) {
   std::mt19937 random(5);
   const int n = mesh.nodes_per_cell(), d = mesh.dimension();
@@ -163,7 +163,7 @@ TEST_CASE("dofs are numbered as cells meet them along their lattices, by any num
         return a.cell == b.cell && a.facet == b.facet;
       };
       CHECK(std::ranges::equal(boundary, boundary_of_five, same));
-      // What a cell is the first to have are the next numbers.
+      // Dofs that a cell visits first have consecutive numbers.
       std::int32_t met = 0;
       for (std::int32_t cell = 0; cell < mesh.cell_count(); ++cell) {
         std::set<std::int32_t> fresh;
@@ -195,7 +195,7 @@ TEST_CASE("a space of a lower degree made from a finer one has the numbers of on
 }
 
 TEST_CASE("more dofs than 32 bits number are refused before memory is taken for them") {
-  // Nobody looks at the nodes: the count of cells is enough.
+  // The nodes are not accessed: the number of cells suffices.
   Mesh mesh;
   mesh.shape = CellShape::hexahedron;
   mesh.coordinates.assign(3, 0.0);
@@ -259,7 +259,7 @@ TEST_CASE("mirrored cells are turned round, flat and tangled ones refused with t
     CHECK(volume(mesh) == doctest::Approx(expected));
   }
   Mesh flat = make_box({CellShape::quadrilateral, {2, 2, 1}});
-  // The middle node moves to a corner: one cell turns inside out, two go flat.
+  // Moving the middle node to a corner inverts one cell and flattens two.
   for (int i = 0; i < 2; ++i) flat.coordinates[4 * 2 + i] = flat.coordinates[0 + i];
   CHECK_THROWS_WITH(validate(flat), doctest::Contains("3 of 4 cells are inverted or degenerate"));
   CHECK_THROWS_WITH(validate(flat), doctest::Contains("least determinant"));

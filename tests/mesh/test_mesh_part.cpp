@@ -1,4 +1,4 @@
-// Parts of meshes: what processes have together is the whole, and two neighbours mean the same by what they share.
+// Parts of meshes: all parts together are the whole, and neighbours agree on shared entities.
 
 #include <doctest/doctest.h>
 
@@ -32,7 +32,7 @@ std::vector<double> points_of_cell(const Mesh& mesh, std::int32_t cell) {
   return points_of(mesh, {nodes.begin(), nodes.end()});
 }
 
-/// The facets that two parts both find on their shared vertices, each by its vertices' places there.
+/// Keys of items on shared vertices.
 std::vector<OnSharedVertices::Key> keys(const std::vector<OnSharedVertices>& list) {
   std::vector<OnSharedVertices::Key> found;
   for (const OnSharedVertices& each : list) found.push_back(each.key);
@@ -48,7 +48,7 @@ void check_parts(const Mesh& whole, const std::vector<MeshPart>& parts) {
     REQUIRE(std::ssize(part.cell_numbers) == part.mesh.cell_count());
     for (std::int32_t cell = 0; cell < part.mesh.cell_count(); ++cell) {
       ++owners[part.cell_numbers[cell]];
-      REQUIRE(points_of_cell(part.mesh, cell) == points_of_cell(whole, part.cell_numbers[cell]));  // the same bits
+      REQUIRE(points_of_cell(part.mesh, cell) == points_of_cell(whole, part.cell_numbers[cell]));  // bitwise equal
       CHECK(part.mesh.cell_regions[cell] == whole.cell_regions[part.cell_numbers[cell]]);
     }
     REQUIRE(part.mesh.boundaries.size() == whole.boundaries.size());
@@ -72,7 +72,7 @@ void check_parts(const Mesh& whole, const std::vector<MeshPart>& parts) {
   for (const BoundaryGroup& group : whole.boundaries) CHECK(facets[group.name] == group.facets.size());
 }
 
-/// Dofs that two parts find at the same place of their shared vertices lie at one point, and none is missed.
+/// Checks that dofs with equal keys on two parts lie at one point, and that none is missed.
 void check_shared_dofs(const std::vector<MeshPart>& parts, int degree) {
   for (std::size_t rank = 0; rank < parts.size(); ++rank)
     for (std::size_t k = 0; k < parts[rank].neighbours.size(); ++k) {
@@ -92,7 +92,7 @@ void check_shared_dofs(const std::vector<MeshPart>& parts, int degree) {
           CHECK(my_points[dof.index * std::size_t(d) + axis] ==
                 doctest::Approx(other_points[found->index * std::size_t(d) + axis]).epsilon(1e-12));
       }
-      std::size_t expected = 0;  // dofs at one point, by comparing all with all
+      std::size_t expected = 0;  // number of dofs at one point, by comparing all pairs
       for (std::int32_t a = 0; a < of_here.dof_count(); ++a)
         for (std::int32_t b = 0; b < of_there.dof_count(); ++b) {
           double distance = 0;

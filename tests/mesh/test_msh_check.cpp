@@ -106,7 +106,7 @@ struct Counts {
   int nodes = 4, elements = 2;
 };
 
-/// The square in binary, of format 2.2, with these counts in it.
+/// The square as binary file of format 2.2, with these counts.
 std::string binary_2(Counts said, bool swap = false) {
   std::string text = "$MeshFormat\n2.2 1 8\n";
   put<int>(text, 1, swap);
@@ -120,7 +120,7 @@ std::string binary_2(Counts said, bool swap = false) {
   return text + "\n$EndElements\n";
 }
 
-/// The same of format 4.1.
+/// The same in format 4.1.
 std::string binary_4(Counts said, bool swap = false) {
   std::string text = "$MeshFormat\n4.1 1 8\n";
   put<int>(text, 1, swap);

@@ -62,7 +62,7 @@ TEST_CASE("symmetric rules on simplices take few points, and are the same from e
       CAPTURE(n);
       const Quadrature rule = cell_quadrature(shape, n);
       CHECK(rule.size() == sizes[dimension(shape) - 2][n - 1]);
-      // The first barycentric coordinate takes the values that the last one does.
+      // The first barycentric coordinate takes the same values as the last one.
       Eigen::RowVectorXd first = 1 - rule.points.colwise().sum().array(), last = rule.points.bottomRows(1);
       std::sort(first.begin(), first.end());
       std::sort(last.begin(), last.end());

@@ -1,4 +1,4 @@
-// Memory that a process keeps when it is freed.
+// Retention of freed memory.
 
 #include "mesh/base/retained_pages.hpp"
 

@@ -1,4 +1,4 @@
-// What is known of a structured grid against what is found by a search, which an extra cell at the end brings about.
+// Structured grids compared with the same mesh found by search, which an extra cell at the end enforces.
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ const std::vector<std::array<int, 3>> sizes{{1, 1, 1}, {2, 1, 1}, {1, 2, 1}, {1,
 
 Mesh box(CellShape shape, const std::array<int, 3>& cells) { return make_box({shape, cells, {1, 1, 1}, 0.2}); }
 
-/// With a cell of its own behind all others.
+/// The mesh with an extra, separate cell at the end.
 Mesh with_another(Mesh mesh) {
   const std::int32_t nodes = mesh.node_count();
   const int corners = mesh.nodes_per_cell(), d = mesh.dimension();
@@ -112,7 +112,7 @@ TEST_CASE("nodes of a box that is not distorted are those of a lattice, cell by 
 
 namespace {
 
-/// The corners of all cells, or of the facets of a boundary, in some order of their own.
+/// Corners of all cells, or of the facets of a boundary, sorted.
 std::vector<std::vector<double>> corners(const Mesh& mesh, const std::vector<BoundaryFacet>* facets_of = nullptr) {
   std::vector<std::vector<double>> found;
   const auto add = [&](std::int32_t cell, const std::vector<int>& vertices) {

@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// An empty directory, removed with all that is in it.
+/// An empty directory, removed with its contents.
 struct Directory {
   fs::path path = fs::temp_directory_path() / fmt::format("femcg_test_vtu_{}", ::getpid());
   Directory() {
@@ -31,7 +31,7 @@ struct Directory {
   ~Directory() { fs::remove_all(path); }
 };
 
-/// Files cannot grow beyond a size, which is as good as a full disk.
+/// Limits the size of files, which acts like a full disk.
 struct FileSizeLimit {
   rlimit before;
   explicit FileSizeLimit(rlim_t bytes) {
@@ -52,7 +52,7 @@ std::size_t entries(const fs::path& directory) {
   return static_cast<std::size_t>(std::distance(fs::directory_iterator(directory), {}));
 }
 
-/// What the exception says that `act` throws; empty where it throws none.
+/// Message of the exception that `act` throws; empty if it does not throw.
 template <class Act>
 std::string message_of(const Act& act) {
   try {
@@ -63,7 +63,7 @@ std::string message_of(const Act& act) {
   return "";
 }
 
-/// The sum of all monomials of total degree p, or of degree p in each coordinate; check_vtu.py has the same.
+/// Sum of all monomials of total degree p, or of degree p in each coordinate; the same as in check_vtu.py.
 double polynomial(bool tensor, int p, int d, const double* x) {
   double sum = 0;
   for (int a = 0; a <= p; ++a)
@@ -78,7 +78,7 @@ Mesh box(CellShape shape, int cells, double distort) {
   return make_box({.shape = shape, .cells = {cells, cells, 2}, .size = {1.0, 2.0, 1.5}, .distort = distort});
 }
 
-/// The box with nodes of a higher order, bent by x += 0.15 y^order + 0.2 z^order, which keeps volumes.
+/// The box with nodes of a higher order, bent by x += 0.15 y^order + 0.2 z^order, which preserves volumes.
 Mesh bent_box(CellShape shape, int order) {
   Mesh mesh = box(shape, 2, 0.0);
   const FunctionSpace nodes(mesh, order, NodeFamily::equispaced);
@@ -97,7 +97,7 @@ Mesh bent_box(CellShape shape, int order) {
   return mesh;
 }
 
-/// Writes the polynomial on the mesh at one degree, and the line of the manifest that says so.
+/// Writes the polynomial on the mesh at one degree, and its line of the manifest.
 void write_case(const fs::path& directory, std::ostream& manifest, const Mesh& mesh, int degree, bool tensor,
                 int polynomial_degree) {
   static int number = 0;
@@ -135,11 +135,12 @@ TEST_CASE("VTK reads polynomials of the space's degree back, between the nodes")
     for (int degree = 1; degree <= max_degree; ++degree) {
       write_case(directory.path, manifest, box(shape, dimension(shape) == 2 ? 3 : 2, 0.2), degree, false, degree);
       if (is_tensor(shape)) write_case(directory.path, manifest, box(shape, 2, 0.0), degree, true, degree);
-      // A polynomial of degree q in space is one of degree q * order on the reference cell.
+      // A polynomial of degree q in space has degree q * order on the reference cell.
       for (int order = 2; order <= degree; ++order)
         write_case(directory.path, manifest, bent_box(shape, order), degree, false, degree / order);
     }
-    // Below the degree of the geometry, the nodes at least are on the curve; up to 2 they are those of the basis, too.
+    // Below the degree of the geometry, at least the nodes are on the curve; up to degree 2 they are also those of the
+    // basis.
     for (int degree = 1; degree <= 2; ++degree)
       write_case(directory.path, manifest, bent_box(shape, 3), degree, false, 4);
   }

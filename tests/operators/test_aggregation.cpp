@@ -21,7 +21,7 @@ using mesh::CellShape;
 
 namespace {
 
-/// The matrix of a form, on the tested device.
+/// Matrix of a form, on the tested device.
 RectangularMatrix matrix_of(const BilinearForm& form) {
   CsrMatrix<double> matrix = assemble<double>(form, assemble_element_matrices(form));
   return copied(RectangularMatrix{matrix.rows, matrix.rows, std::move(matrix.row_offsets), std::move(matrix.columns),
@@ -105,7 +105,7 @@ TEST_CASE("aggregates cover what is connected, and are as many as apart") {
     const double mean = static_cast<double>(a.rows) / aggregates.count;
     CHECK(mean >= (d == 2 ? 4 : 6));
     CHECK(mean <= 60);
-    // Constants, which are in the kernel, stay constants.
+    // Constants, which are in the kernel, are preserved.
     const Eigen::VectorXd sums = dense_of(prolongation(a, strong, aggregates, 2.0 / 3)).rowwise().sum();
     CHECK((sums.array() - 1).abs().maxCoeff() <= 1e-10);
   }
@@ -143,7 +143,7 @@ TEST_CASE("levels are the same to the bit on every device and for any number of 
 }
 
 TEST_CASE("positive entries are weak, and no row loses all its connections") {
-  // Row 0 has a positive entry; row 2 only entries that are small against the diagonal.
+  // Row 0 has a positive entry; row 2 has only entries that are small relative to the diagonal.
   const double entries[4][4] = {{4, 2, -1, 0}, {2, 4, -1, 0}, {-1, -1, 900, -0.5}, {0, 0, -0.5, 1000}};
   RectangularMatrix a;
   a.rows = a.columns = 4;

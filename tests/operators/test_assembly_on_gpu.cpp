@@ -1,4 +1,4 @@
-// Matrices that a GPU assembles, and the cells that it finds suspect.
+// Matrices assembled by a GPU, and the cells that it finds suspect.
 
 #include <doctest/doctest.h>
 

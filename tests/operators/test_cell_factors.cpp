@@ -1,5 +1,4 @@
-// The factors at the quadrature points as a GPU computes them, against CellEvaluator's; on the host, what they are
-// computed from.
+// Factors at the quadrature points as computed by a GPU, compared with CellEvaluator's; on the host, their inputs.
 
 #include <doctest/doctest.h>
 #include <Eigen/Dense>
@@ -23,7 +22,7 @@ using mesh::CellShape;
 
 namespace {
 
-/// D_q from the mesh and the inputs, in the textbook's way: J, then J^-1 by Eigen.
+/// D_q from the mesh and the inputs, by the textbook formula: J, then J^-1 by Eigen.
 std::vector<double> factors_on_host(const mesh::Mesh& mesh, const FactorInputs& inputs, std::int32_t cell) {
   const int d = inputs.dimension;
   std::vector<double> factors;
@@ -43,7 +42,7 @@ std::vector<double> factors_on_host(const mesh::Mesh& mesh, const FactorInputs& 
   return factors;
 }
 
-/// Where a layout has number k of a slot, k = point x entries + entry.
+/// Index in a layout of number k of a slot, k = point x entries + entry.
 std::int64_t place(const FactorInputs& inputs, CellLayout layout, std::int64_t slot, int k) {
   const int entries = inputs.entries(), count = inputs.points * entries, q = k / entries, e = k % entries;
   const int together = inputs.dimension == 2 ? 1 : 2;
@@ -53,7 +52,7 @@ std::int64_t place(const FactorInputs& inputs, CellLayout layout, std::int64_t s
              : slot * count + (e / together * inputs.points + q) * together + e % together;
 }
 
-/// The factors of all slots as the layouts have them, from the device that the test runs on.
+/// Factors of all slots in the patches' layout, from the device of the test.
 template <class T>
 Vector<T> computed(const BilinearForm& form, const CellPatches& patches) {
   const FactorInputs inputs = factor_inputs(form, tests::device());
@@ -115,7 +114,7 @@ TEST_CASE("the diffusion takes one number, one a cell or one a point") {
   SmallForm small = make_form(CellShape::triangle, 2, {4, 3, 1}, {.varying = false});
   CHECK(factor_inputs(small.form, Device::host).diffusion.size() == 1);
   small.form.constant_diffusion = [](std::int32_t) { return std::optional(1.5); };
-  small.form.diffusion = nullptr;  // not asked
+  small.form.diffusion = nullptr;  // must not be called
   CHECK(factor_inputs(small.form, Device::host).diffusion[0] == 1.5);
   small.form.constant_diffusion = [](std::int32_t cell) { return std::optional(cell < 3 ? 1.0 : 2.0); };
   const FactorInputs by_cell = factor_inputs(small.form, Device::host);
@@ -123,7 +122,7 @@ TEST_CASE("the diffusion takes one number, one a cell or one a point") {
   CHECK(by_cell.diffusion[2 * by_cell.diffusion_per_cell] == 1);
   CHECK(by_cell.diffusion[3 * by_cell.diffusion_per_cell] == 2);
 
-  // Where one cell is not known to be constant, it is evaluated in all.
+  // If one cell is not known to be constant, all cells are evaluated.
   small.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
     std::fill(values.begin(), values.end(), cell < 3 ? 1.0 : 2.0);
   };
@@ -136,7 +135,7 @@ TEST_CASE("the diffusion takes one number, one a cell or one a point") {
 
 namespace {
 
-/// 1 + x + 2 y^2 but `low` where x is below 0.5, a plane between cells of make_form's boxes of four cells in x.
+/// 1 + x + 2 y^2, but `low` for x below 0.5, a plane between cells of make_form's boxes with four cells along x.
 PointProgram varying_above_half(double low, double factor) {
   PointProgramBuilder builder;
   const auto x = PointProgramBuilder::coordinate(0), y = PointProgramBuilder::coordinate(1);
@@ -151,7 +150,7 @@ PointProgram varying_above_half(double low, double factor) {
   return *builder.finish({&value, 1});
 }
 
-/// Its first region has one program, its second the other.
+/// Sets two regions with one program each.
 void set_programs(SmallForm& small, const PointProgram& first, const PointProgram& second) {
   small.mesh->region_names = {"first", "second"};
   for (std::size_t cell = 0; cell < small.mesh->cell_regions.size(); ++cell)

@@ -1,4 +1,4 @@
-// Integrals and errors of functions on the GPU against what they are on the host.
+// Integrals and errors of functions on the GPU, compared with those on the host.
 
 #include <doctest/doctest.h>
 
@@ -39,7 +39,7 @@ PointProgram smooth() {
       plus(times(builder.constant(2), times(x, y)), times(z, builder.apply(PointOperation::cosine, x))), square, sine});
 }
 
-/// 3, with nothing to it.
+/// 3, with zero gradient.
 PointProgram constant() {
   PointProgramBuilder builder;
   const auto zero = builder.constant(0);

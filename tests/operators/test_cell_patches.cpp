@@ -1,4 +1,4 @@
-// How patches of cells cover a mesh, and that a product that goes over them is the assembled matrix's.
+// Patches of cells cover a mesh, and a product over them equals that of the assembled matrix.
 
 #include <doctest/doctest.h>
 
@@ -32,7 +32,7 @@ std::vector<std::int32_t> unknowns_of(const CellPatches& patches, const CellPatc
   return unknowns;
 }
 
-/// Whether cells of one colour of a patch share no unknown.
+/// True if cells of one colour of a patch share no unknown.
 bool colours_apart(const CellPatches& patches, const CellPatch& patch) {
   for (int colour = 0, slot = 0; slot < patch.cells; ++colour) {
     std::vector<char> used(patch.unknown_count, 0);
@@ -124,7 +124,7 @@ void check_colouring(const CellPatches& patches) {
   CHECK(std::all_of(visits.begin(), visits.end(), [](int count) { return count == 1; }));
 }
 
-/// Who comes before each patch, from the patches at each unknown as they are met colour by colour.
+/// Checks the predecessors of each patch, derived from the patches at each unknown in the order of colours.
 void check_order(const CellPatches& patches) {
   std::vector<std::vector<std::int32_t>> at(patches.unknown_count);
   for (std::int64_t k = 0; k < patches.patches.size(); ++k) {
@@ -251,7 +251,7 @@ TEST_CASE("one cell, fewer cells than a patch, one cell a patch, and no unknown"
 TEST_CASE("rows of cells come in compact patches, in few colours") {
   const SmallForm small = make_form(CellShape::quadrilateral, 1, {64, 64, 1}, {.constrained = false});
   const CellPatches patches = check_all(small.form, {.cells = 64});
-  // A square of eight by eight cells has 81 unknowns, 49 to itself, and a strip 130, 0 to itself.
+  // A square of eight by eight cells has 81 unknowns, 49 of them private; a strip 130, none private.
   for (const CellPatch& patch : patches.patches.span()) {
     CHECK(patch.unknown_count <= 96);
     CHECK(patch.private_count >= 36);
@@ -280,7 +280,7 @@ TEST_CASE("cells that come first do so in whole waves, and colours stay apart in
       const std::span<const std::uint8_t> colours =
           patches.colours.span().subspan(static_cast<std::size_t>(patch.first_slot + begin), end - begin);
       CHECK(std::ranges::is_sorted(colours));
-      std::set<std::pair<int, int>> met;  // colour and place
+      std::set<std::pair<int, int>> met;  // colour and local index
       for (int slot = begin; slot < end; ++slot)
         for (int a = 0; a < patches.dofs; ++a)
           if (const int place = patches.local_indices[patches.place_index(patch.first_slot + slot, a)];
@@ -323,7 +323,7 @@ TEST_CASE("groups of slots of affine cells come first in each patch, and follow 
 }
 
 TEST_CASE("a patch with more cells at one unknown than there are colours is divided") {
-  // One unknown, in the middle of every cell.
+  // A single unknown, in the middle of every cell.
   SmallForm small = make_form(CellShape::triangle, 3, {20, 20, 1});
   std::fill(small.form.unknown_of_dof.begin(), small.form.unknown_of_dof.end(), -1);
   const int middle = small.space->basis().lattice().node(1, 1);

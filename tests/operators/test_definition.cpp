@@ -1,5 +1,5 @@
-// Element matrices and the reference product against their definition, computed independently (tests/definition.hpp):
-// what all operators are made from and measured against.
+// Element matrices and the reference product, the basis of all operators and comparisons, compared with their
+// definition, computed independently (tests/definition.hpp).
 
 #include <doctest/doctest.h>
 #include <Eigen/Dense>
@@ -23,14 +23,14 @@ using tests::RealVector;
 
 namespace {
 
-/// What make_form takes: kappa = 1 + x + 2 y^2 or 1.5, alpha = 1 + y.
+/// Definition with make_form's coefficients: kappa = 1 + x + 2 y^2 or 1.5, alpha = 1 + y.
 tests::Definition definition(const tests::SmallForm& small, const FormOptions& options, int n) {
   const bool varying = options.varying;
   return {small.form, [varying](const RealVector& x) { return varying ? 1 + x[0] + 2 * x[1] * x[1] : Real(1.5); },
           [](const RealVector& x) { return 1 + x[1]; }, n};
 }
 
-/// K_e as the library has it.
+/// K_e of the library as a full matrix.
 tests::RealMatrix full(std::span<const double> packed, int n) {
   tests::RealMatrix matrix(n, n);
   for (int i = 0, entry = 0; i < n; ++i)
@@ -38,8 +38,8 @@ tests::RealMatrix full(std::span<const double> packed, int n) {
   return matrix;
 }
 
-/// The entries of K_e that differ by more than rounding allows, and how far the others are off at most in relation to
-/// the largest entry of all.
+/// Number of entries of K_e that differ by more than rounding allows, and the largest relative difference of the
+/// others, with respect to the largest entry.
 struct Difference {
   Difference(const tests::RealMatrix& found, const tests::Definition& expected, std::int32_t cell, double operations) {
     const tests::RealMatrix k = expected.element_matrix(cell);
@@ -53,7 +53,7 @@ struct Difference {
   Real relative = 0;
 };
 
-/// sum_c t_ci sum_j t_cj |x_j|; on tensor cells more, since operators may go by the Gauss points.
+/// Checks sum_c t_ci sum_j t_cj |x_j|; larger on tensor cells, since operators may use the Gauss points.
 void check_terms(const std::vector<double>& found, const BilinearForm& form, const tests::Definition& definition,
                  const std::vector<double>& x) {
   std::vector<Real> expected(x.size(), 0);
@@ -73,7 +73,7 @@ void check_terms(const std::vector<double>& found, const BilinearForm& form, con
   }
 }
 
-/// All K_e and a product against the definition by n points.
+/// Compares all K_e and a product with the definition with n points.
 void check(CellShape shape, int degree, const FormOptions& options, int n) {
   CAPTURE(mesh::name(shape));
   CAPTURE(degree);
@@ -109,8 +109,7 @@ TEST_CASE("of tensor cells, straight and curved: the same Gauss points") {
 }
 
 TEST_CASE("of straight simplices: any rules that are exact") {
-  // kappa grad phi . grad phi has degree 2 p, alpha phi phi degree 2 p + 1, and the program's rule n is exact to degree
-  // 2 (n - 1).
+  // kappa grad phi . grad phi has degree 2 p, alpha phi phi degree 2 p + 1, and rule n is exact to degree 2 (n - 1).
   for (const CellShape shape : {CellShape::triangle, CellShape::tetrahedron})
     for (int degree = 1; degree <= 4; ++degree)
       for (const FormOptions& options :

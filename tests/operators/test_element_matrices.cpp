@@ -32,7 +32,7 @@ Eigen::MatrixXd dense(std::span<const double> packed, int n) {
   return matrix;
 }
 
-/// K_e of the one cell of a unit box with kappa = 1.
+/// K_e of the single cell of a unit box with kappa = 1.
 Eigen::MatrixXd unit_cell(CellShape shape) {
   mesh::Mesh box = mesh::make_box({shape, {1, 1, 1}});
   const mesh::FunctionSpace space(box, 1);
@@ -66,7 +66,7 @@ TEST_CASE("the textbook's element matrices of the unit square, cube and triangle
   triangle << 1, -1, 0, -1, 2, -1, 0, -1, 1;
   CHECK((unit_cell(CellShape::triangle) - triangle / 2).cwiseAbs().maxCoeff() < 1e-15);
 
-  // Of the cube: 1/3 on the diagonal, 0 along edges, -1/12 across faces and across the cube.
+  // Cube: 1/3 on the diagonal, 0 along edges, -1/12 across faces and across the cube.
   const Eigen::MatrixXd cube = unit_cell(CellShape::hexahedron);
   for (int i = 0; i < 8; ++i)
     for (int j = 0; j < 8; ++j) {
@@ -74,15 +74,15 @@ TEST_CASE("the textbook's element matrices of the unit square, cube and triangle
       CHECK(cube(i, j) == doctest::Approx(apart == 0 ? 1.0 / 3 : apart == 1 ? 0.0 : -1.0 / 12).epsilon(1e-13));
     }
 
-  // The Kuhn tetrahedron 0, (1,0,0), (1,1,0), (1,1,1): gradients -x, x - y, y - z, z of its barycentric coordinates,
-  // volume 1/6.
+  // Kuhn tetrahedron 0, (1,0,0), (1,1,0), (1,1,1): gradients -x, x - y, y - z, z of its barycentric coordinates, volume
+  // 1/6.
   Eigen::Matrix4d tetrahedron;
   tetrahedron << 1, -1, 0, 0, -1, 2, -1, 0, 0, -1, 2, -1, 0, 0, -1, 1;
   CHECK((unit_cell(CellShape::tetrahedron) - tetrahedron / 6).cwiseAbs().maxCoeff() < 1e-15);
 }
 
 TEST_CASE("a sum over cells adds in their order, by any number of threads, whatever the order of the dofs") {
-  // More cells than are worked on at a time.
+  // More cells than are processed at a time.
   tests::SmallForm small = make_form(CellShape::hexahedron, 4, {33, 33, 33}, {.robin = false, .quadrature = 1});
   std::vector<std::int32_t> order(small.space->dof_count());
   std::iota(order.begin(), order.end(), 0);
@@ -170,7 +170,7 @@ TEST_CASE("the assembled matrix is the sum of element matrices as Eigen adds the
       }
       CHECK(worst < 1e-13);
 
-      // The reference operator knows nothing of element matrices.
+      // The reference operator does not use element matrices.
       const std::vector<double> x = random_vector(small.form.unknowns, 7);
       const std::vector<double> y = ReferenceOperator(small.form).apply(x);
       const Eigen::VectorXd product = expected * Eigen::Map<const Eigen::VectorXd>(x.data(), small.form.unknowns);

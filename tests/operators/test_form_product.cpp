@@ -1,5 +1,5 @@
-// The product that solutions are checked with: compared with the slow reference and the definition. The diagonal
-// straight from the form.
+// The product by which solutions are checked, compared with the slow reference and the definition. The diagonal
+// computed from the form.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -33,7 +33,7 @@ std::vector<double> difference(std::span<const double> of, std::span<const doubl
   return a;
 }
 
-/// Of diagonal_of_form, against the sum of element matrices, relative to the greatest entry.
+/// Greatest error of diagonal_of_form relative to the greatest entry, compared with the sum of element matrices.
 double greatest_error_of_diagonal(const BilinearForm& form) {
   const ElementMatrices matrices = assemble_element_matrices(form);
   std::vector<double> sums(static_cast<std::size_t>(form.unknowns), 0.0);
@@ -54,7 +54,7 @@ double greatest_error_of_diagonal(const BilinearForm& form) {
 constexpr CellShape shapes[]{CellShape::quadrilateral, CellShape::triangle, CellShape::hexahedron,
                              CellShape::tetrahedron};
 
-/// Boxes of an odd number of cells, so that lanes are left over.
+/// Boxes with an odd number of cells, so that the last lanes are incomplete.
 std::array<int, 3> cells_of(CellShape shape) {
   return dimension(shape) == 2 ? std::array{5, 3, 1} : std::array{3, 3, 1};
 }
@@ -82,7 +82,7 @@ TEST_CASE("residual and diagonal are those of the slow references on every shape
                                   b = ReferenceOperator(small.form).apply(x);
         const std::vector<double> r = FormProduct(small.form).residual(x, b);
         CHECK(norm(r) <= 1e-12 * norm(b));
-        // Not because it is nothing: of half of x it is half of b.
+        // The residual is not trivially zero: for half of x it is half of b.
         std::vector<double> half = x;
         for (double& value : half) value *= 0.5;
         CHECK(norm(FormProduct(small.form).residual(half, b)) == doctest::Approx(0.5 * norm(b)).epsilon(1e-12));
@@ -101,7 +101,7 @@ TEST_CASE("products on all dofs are the reference's, also where most of x is zer
     const mesh::Array<double> all = reference.apply_to_dofs(x);
     CHECK(norm(difference(product.apply_to_dofs(x), all)) <= 1e-12 * norm(all));
 
-    // Those cells that have one of a few dofs.
+    // Only the cells with one of a few dofs.
     const auto is_one = [](std::int32_t dof) { return dof % 97 == 0; };
     std::vector<char> wanted;
     for (std::int32_t cell = 0; cell < small.space->mesh().cell_count(); ++cell)

@@ -1,4 +1,4 @@
-// The residual on the GPU against the slow reference, and CG that keeps its solution there.
+// The residual on the GPU compared with the slow reference, and CG with its solution on the GPU.
 
 #include <doctest/doctest.h>
 
@@ -30,7 +30,7 @@ Vector<double> on_gpu(const std::vector<double>& x) {
   return there;
 }
 
-/// Into a vector of numbers that are none.
+/// Residual; the output is filled with NaN beforehand.
 std::vector<double> residual(const FormProductOnGpu& product, const std::vector<double>& x,
                              const std::vector<double>& b) {
   const std::vector<double> none(x.size(), std::numeric_limits<double>::quiet_NaN());
@@ -81,7 +81,7 @@ TEST_CASE("sums hold from one product to the next whatever the numbers' size" * 
 }
 
 TEST_CASE("the residual is the same to the bit every time, of more cells than come at once" * tests::needs_gpu()) {
-  const auto small = make_form(CellShape::hexahedron, 4, {33, 33, 33});  // of 125 dofs, 4.5 million in all
+  const auto small = make_form(CellShape::hexahedron, 4, {33, 33, 33});  // with 125 dofs each, 4.5 million in total
   const std::vector<double> x = random_numbers(small.form.unknowns, 7), b(x.size(), 1.0);
   const FormProductOnGpu product(small.form);
   const std::vector<double> first = residual(product, x, b);

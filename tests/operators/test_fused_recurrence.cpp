@@ -1,4 +1,4 @@
-// The passes of CG inside the product, against passes of their own.
+// Vector kernels of CG fused into the product, compared with separate kernels.
 
 #include <doctest/doctest.h>
 
@@ -61,7 +61,7 @@ double relative_difference(std::span<const T> a, std::span<const T> b) {
   return difference / size;
 }
 
-/// Against the passes written down one by one.
+/// Compares with vector kernels applied one by one.
 template <class T>
 void check_product(const Operator<T>& a, bool moves_x, bool diagonal) {
   const auto& fused = dynamic_cast<const WithFusedCg<T>&>(a);
@@ -297,7 +297,7 @@ TEST_CASE_TEMPLATE("every cell has one lane, and its places are those of its unk
       const PatchBatches<T> batches(small.form);
       CHECK(batches.batches() >= PatchBatches<T>::batches_of(small.form));
       std::multiset<std::int32_t> met;
-      // In the buffer of a patch a place belongs to one unknown.
+      // In the buffer of a patch, each place belongs to one unknown.
       std::vector<std::vector<std::int32_t>> unknown_of_place(static_cast<std::size_t>(batches.patches()));
       for (std::int32_t batch = 0; batch < batches.batches(); ++batch)
         for (int l = 0; l < PatchBatches<T>::lanes; ++l) {

@@ -1,6 +1,5 @@
-// What is special to element matrices: the same bits every time where that is promised, matrices that the GPU
-// assembles itself, and cells with Robin terms among them; and, with matrix-free, diffusion that differs from cell to
-// cell but not within any.
+// Properties specific to element matrices: bitwise reproducibility where promised, assembly on the GPU, and cells with
+// Robin terms; also matrix-free with diffusion that varies between cells but not within them.
 
 #include <doctest/doctest.h>
 
@@ -37,7 +36,7 @@ std::unique_ptr<Operator<T>> make(const char* name, const BilinearForm& form, co
   return find_operator(name)->make<T>(from, given);
 }
 
-/// A form's matrix, and the element matrices of the host.
+/// Matrix of a form, and its element matrices on the host.
 struct Assembled {
   explicit Assembled(const BilinearForm& form)
       : element_matrices(assemble_element_matrices(form)),
@@ -61,7 +60,7 @@ void check_operator(const char* name, const BilinearForm& form, const Assembled&
   CHECK(assembled.diagonal.wrong(row, tests::diagonal(*a)) == 0);
 }
 
-/// In both precisions.
+/// Checks an operator in both precisions.
 void check_both(const char* name, const BilinearForm& form, const Assembled& assembled, const Options& given = {}) {
   check_operator<double>(name, form, assembled, given);
   check_operator<float>(name, form, assembled, given);
@@ -75,7 +74,7 @@ void check_all(CellShape shape, int degree, std::array<int, 3> cells, const Form
   for (const char* name : names) check_both(name, small.form, assembled);
 }
 
-/// Gives the cells so many diffusions in turn.
+/// Assigns `kinds` different diffusions to the cells cyclically.
 void set_diffusion(BilinearForm& form, int kinds) {
   const auto of_cell = [kinds](std::int32_t cell) { return 1 + 2.0 * (cell % kinds); };
   form.diffusion = [of_cell](std::int32_t cell, std::span<const double>, std::span<double> values) {
@@ -139,7 +138,7 @@ TEST_CASE("diffusion that is constant in each cell and differs between them: aff
         if (tests::device() == Device::host) continue;
         check_both("lma-gather", small.form, assembled, {{"dedup", "on"}});
         if (options.curved) continue;
-        // On straight cells it computes the factors itself, but for hexahedra of degree 1.
+        // On straight cells it computes the factors itself, except for hexahedra of degree 1.
         for (const char* geometry : {"stored", "vertices"})
           check_both("matrix-free", small.form, assembled, {{"geometry", geometry}});
       }
@@ -189,7 +188,7 @@ TEST_CASE("kinds of identical cells are found where there are few enough, and re
     CHECK_FALSE(find_congruence_classes(small.form, diffusion, kinds - 1).has_value());
     CHECK_FALSE(find_congruence_classes(small.form, diffusion, kinds / 2).has_value());
   }
-  // Of which a sample has few equal ones, and yet there are no more than allowed.
+  // Few cells of a sample are congruent, but the number of classes is within the limit.
   for (const std::int32_t kinds : {4096, 8192, 16384, 30000}) {
     CAPTURE(kinds);
     std::vector<double> diffusion;

@@ -1,4 +1,5 @@
-// Matrix Market files against Eigen's reader and matrices written by hand; every defect at its line.
+// Matrix Market files compared with Eigen's reader and matrices written by hand; every defect is reported with its
+// line.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 
 const fs::path matrices = femcg::tests::source_directory() / "tests/matrices";
 
-/// A file that holds a text, as long as it lives.
+/// A file with this content, for the lifetime of the object.
 class TextFile {
  public:
   explicit TextFile(const std::string& text)
@@ -52,7 +53,7 @@ std::string content(const fs::path& file) {
   return text.str();
 }
 
-/// Offsets that fit, columns that ascend within a row.
+/// True if offsets are valid and columns ascend within each row.
 bool well_formed(const CsrMatrix<double>& matrix) {
   if (matrix.row_offsets.size() != matrix.rows + 1 || matrix.row_offsets[0] != 0) return false;
   if (matrix.columns.size() != matrix.nonzeros() || matrix.values.size() != matrix.nonzeros()) return false;
@@ -73,14 +74,14 @@ Eigen::MatrixXd dense(const CsrMatrix<double>& matrix) {
   return full;
 }
 
-/// The entries that the file holds, as Eigen reads them: what symmetry implies is left to the caller.
+/// Entries in the file as read by Eigen, without those implied by symmetry.
 Eigen::MatrixXd read_by_eigen(const fs::path& file) {
   Eigen::SparseMatrix<double> matrix;
   REQUIRE(Eigen::loadMarket(matrix, file.string()));
   return Eigen::MatrixXd(matrix);
 }
 
-/// The error that a text gives; its line must be that of its sentence.
+/// Error for a text; its line must be that in the sentence.
 std::string error_of(const std::string& text) {
   try {
     read_text(text);
@@ -96,7 +97,7 @@ const std::string general = "%%MatrixMarket matrix coordinate real general\n";
 const std::string symmetric = "%%MatrixMarket matrix coordinate real symmetric\n";
 const std::string right_header = "'%%MatrixMarket matrix coordinate real general' or the like";
 
-/// A matrix with entries at random places, some of them twice, between comments and blank lines.
+/// A matrix with entries at random places, some duplicated, between comments and blank lines.
 std::string large_text(std::int32_t rows, std::int64_t entries, unsigned seed) {
   std::mt19937 random(seed);
   std::string text = fmt::format("{}{} {} {}\n", general, rows, rows, entries);
@@ -139,7 +140,7 @@ TEST_CASE("all the freedom of the format") {
   expected(3, 4) = 33.32;
   CHECK(dense(file.matrix) == expected);
   CHECK(file.stored_entries == 10);
-  CHECK(file.matrix.nonzeros() == 9);  // two entries are added up, and the zero stays
+  CHECK(file.matrix.nonzeros() == 9);  // two entries are summed, and the zero is retained
   CHECK(std::string(name(file.field)) == "real");
   CHECK(std::string(name(file.symmetry)) == "general");
   CHECK(read_text("\xEF\xBB\xBF%%MatrixMarket matrix coordinate real general\n1 1 1\n1 1 2\n").matrix.nonzeros() == 1);
@@ -210,7 +211,7 @@ TEST_CASE("numbers at the limits of double precision") {
   CHECK(values(0, 1) == -1e290);
   CHECK(values(1, 0) == 1e-290);
   CHECK(values(1, 1) == 0);
-  // Beside entries of another size, what is tiny does no harm.
+  // Tiny entries are valid next to larger ones.
   CHECK(dense(read_text(general + "1 1 2\n1 1 4.9406564584124654e-324\n1 1 1").matrix)(0, 0) == 1);
 }
 
@@ -336,7 +337,7 @@ TEST_CASE("files that cannot be read") {
 }
 
 TEST_CASE("a large file is the same to the bit on any number of threads, and its first error is found") {
-  std::string text = large_text(3000, 400000, 11);  // 22000 places occur more than once
+  std::string text = large_text(3000, 400000, 11);  // 22000 duplicated places
   const MatrixFile first = [&] {
     const Threads one(1);
     return read_text(text);
@@ -366,7 +367,7 @@ TEST_CASE("a large file is the same to the bit on any number of threads, and its
 
 TEST_CASE("a random matrix is what Eigen reads") {
   const TextFile file(large_text(500, 20000, 3));
-  // Eigen takes blank lines for entries.
+  // Eigen reads blank lines as entries.
   std::string text = content(file.path());
   for (std::size_t at = 0; (at = text.find("\n\n")) != std::string::npos;) text.erase(at, 1);
   const MatrixFile ours = read_text(text);

@@ -1,4 +1,4 @@
-// Statistics of small matrices by hand, and of random ones by counting anew.
+// Statistics of small matrices by hand, and of random ones by recounting.
 
 #include <doctest/doctest.h>
 
@@ -84,10 +84,10 @@ TEST_CASE("symmetric in structure, in values to rounding, in values exactly") {
   CHECK_FALSE(rounded.symmetric());
   CHECK(rounded.symmetric_to_rounding());
   CHECK(with(1, -1).unmatched_entries == 0);
-  CHECK(with(1, -1).asymmetry == 1);  // |1 + 1| over the 2 on the diagonal
+  CHECK(with(1, -1).asymmetry == 1);  // |1 + 1| over the diagonal's 2
   CHECK_FALSE(with(1, 1 + 1e-9).symmetric_to_rounding());
 
-  // A zero that is stored makes the structure unsymmetric, not the values.
+  // An explicit zero makes the structure unsymmetric, but not the values.
   const MatrixStatistics zero = statistics(compress({{{0, 1}, {1, 0}}, {{1, 1}}}));
   CHECK(zero.unmatched_entries > 0);
   CHECK(zero.symmetric());

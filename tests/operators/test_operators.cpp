@@ -1,4 +1,5 @@
-// Every operator of the catalogue, on the host or on a GPU, against the assembled matrix, multiplied in long double.
+// Every operator of the catalogue, on the host or on a GPU, compared with the assembled matrix multiplied in long
+// double.
 
 #include <doctest/doctest.h>
 
@@ -28,7 +29,7 @@ using mesh::CellShape;
 
 namespace {
 
-/// A form with its matrix, and two products and the diagonal of that.
+/// A form with its matrix, and two products and the diagonal of the matrix.
 struct Problem {
   explicit Problem(SmallForm form)
       : small(std::move(form)),
@@ -44,7 +45,7 @@ struct Problem {
   tests::ExpectedDiagonal diagonal;
 };
 
-/// Several vectors at once: each is multiplied as it would be alone, as far as rounding allows.
+/// Checks several vectors at once: each product agrees with the single one up to rounding.
 template <class T>
 void check_columns(const OperatorDescription& row, const Problem& problem, const Operator<T>& a, const Vector<T>& x,
                    const Vector<T>& z) {
@@ -97,7 +98,7 @@ void check_operator(const OperatorDescription& row, const Problem& problem, cons
   CHECK(footprint.flops > 0);
 }
 
-/// In both precisions.
+/// Checks an operator in both precisions.
 void check_operator(const OperatorDescription& row, const Problem& problem, const Options& given = {}) {
   check_operator<double>(row, problem, given);
   check_operator<float>(row, problem, given);
@@ -105,7 +106,7 @@ void check_operator(const OperatorDescription& row, const Problem& problem, cons
 
 enum class Which { all, of_cells };
 
-/// All operators, or those that work on cells: to the others a matrix is a matrix.
+/// Checks all operators, or only those by cells, since a matrix format does not depend on the mesh.
 void check_all(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options,
                Which which = Which::all) {
   CAPTURE(mesh::name(shape));
@@ -117,7 +118,7 @@ void check_all(CellShape shape, int degree, std::array<int, 3> cells, const Form
   }
 }
 
-/// Operators over patches alone, on a GPU: where patches of many waves of cells, and of few, are to be had.
+/// Checks operators by patches on a GPU, with patches of many and of few waves of cells.
 void check_patches(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options) {
   CAPTURE(mesh::name(shape));
   CAPTURE(degree);
@@ -132,7 +133,7 @@ void check_patches(CellShape shape, int degree, std::array<int, 3> cells, const 
     }
 }
 
-/// Hexahedra for two patches of the most unknowns at least, and no more: sanitizers take minutes for them.
+/// Just enough hexahedra for two patches with the most unknowns: sanitizers take minutes for them.
 void check_patches_of_tensor_cells(const FormOptions& options) {
   constexpr std::array<std::array<int, 3>, 4> hexahedra{{{8, 7, 7}, {8, 7, 7}, {6, 6, 5}, {5, 4, 4}}};
   for (int degree = 1; degree <= 4; ++degree) {
@@ -141,7 +142,7 @@ void check_patches_of_tensor_cells(const FormOptions& options) {
   }
 }
 
-/// matrix-free alone.
+/// Checks matrix-free only.
 void check_matrix_free(CellShape shape, int degree, std::array<int, 3> cells, const FormOptions& options,
                        const Options& given = {}) {
   CAPTURE(mesh::name(shape));
@@ -425,7 +426,7 @@ TEST_CASE_TEMPLATE("blocks of one colour share no unknown, and every block and c
 }
 
 TEST_CASE("cells in a scattered order need many colours, and atomic sums none") {
-  // Every block reaches into every part of the mesh, so nearly every pair of blocks shares an unknown.
+  // Every block extends over the whole mesh, so that nearly every pair of blocks shares an unknown.
   auto small = make_form(CellShape::quadrilateral, 1, {150, 140, 1}, {.constrained = false, .robin = false});
   small.mesh->list_nodes();
   const int n = small.mesh->nodes_per_cell();

@@ -1,4 +1,4 @@
-// Operators that have x and y in an order of their own, and who applies them.
+// Operators with their own order of x and y, and their use.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ namespace tests = femcg::tests;
 
 namespace {
 
-/// Rows of several lengths.
+/// A matrix with rows of several lengths.
 struct Problem {
   Problem() : small(tests::make_form(mesh::CellShape::quadrilateral, 3, {17, 13, 1})) {
     const ElementMatrices matrices = assemble_element_matrices(small.form);
@@ -94,7 +94,7 @@ TEST_CASE("CG with pjds is CG with csr: right-hand side and solution are in the 
       largest = std::max(largest, std::abs(of_csr[i]));
       difference = std::max(difference, std::abs(of_pjds[i] - of_csr[i]));
     }
-    CHECK(difference <= 1e-7 * largest);  // the tolerance times the condition
+    CHECK(difference <= 1e-7 * largest);  // the tolerance times the condition number
     for (std::size_t i = 0; i < 10; ++i)
       CHECK(one.history[i].relative_residual == doctest::Approx(other.history[i].relative_residual).epsilon(1e-10));
   }

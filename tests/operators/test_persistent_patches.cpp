@@ -1,4 +1,4 @@
-// The persistent kernel of operators over patches of cells, against the same method with a launch a pass.
+// Persistent kernel of operators by patches of cells, compared with the same method in launched kernels.
 
 #include <doctest/doctest.h>
 
@@ -22,7 +22,7 @@ using solver::CgResult;
 
 namespace {
 
-/// Seven iterations: rounding has not grown yet, and every pass has come at least twice.
+/// Runs seven iterations: few enough for little rounding, enough for every kernel to run at least twice.
 template <class T>
 CgResult some_iterations(const Operator<T>& a, const char* preconditioner, CgLoop loop, int check_every,
                          std::vector<double>& x) {
@@ -53,7 +53,7 @@ void check_loop(const Operator<T>& a, const char* preconditioner) {
     size = std::max(size, std::abs(expected[i]));
   }
   CHECK(difference <= 1e4 * static_cast<double>(std::numeric_limits<T>::epsilon()) * size);
-  // The same bits again, in batches of another length too.
+  // Bitwise the same again, also with batches of another length.
   for (const int batch : {0, 3}) {
     some_iterations(a, preconditioner, CgLoop::persistent, batch, y);
     CHECK(x == y);

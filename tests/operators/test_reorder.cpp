@@ -1,4 +1,4 @@
-// Orders that make a band narrow, and matrices put into them.
+// Orders that reduce the bandwidth, and reordered matrices.
 
 #include <doctest/doctest.h>
 
@@ -43,7 +43,7 @@ Eigen::MatrixXd dense(const CsrMatrix<double>& matrix) {
   return full;
 }
 
-/// The five-point matrix of a grid, its points numbered from `first` on.
+/// Adds the five-point matrix of a grid whose points are numbered from `first` on.
 void add_grid(std::int32_t width, std::int32_t height, std::int32_t first, Triplets& to) {
   for (std::int32_t j = 0; j < height; ++j)
     for (std::int32_t i = 0; i < width; ++i) {
@@ -94,7 +94,7 @@ TEST_CASE("several components, isolated rows and rows without entries") {
   Triplets triplets;
   add_grid(5, 40, 0, triplets);
   add_grid(3, 30, 200, triplets);
-  for (std::int32_t i = 290; i < 300; ++i) triplets.emplace_back(i, i, 1.0);  // and 300 to 309 are empty
+  for (std::int32_t i = 290; i < 300; ++i) triplets.emplace_back(i, i, 1.0);  // 300 to 309 are empty
   const CsrMatrix<double> matrix = permute(compress(310, triplets), shuffled(310, 7));
   const Permutation order = reverse_cuthill_mckee(matrix);
   CHECK(is_bijection(order));
@@ -126,7 +126,7 @@ TEST_CASE("a structure that is not symmetric is ordered as that of A + A'") {
   CHECK(bandwidth(permute(matrix, order)) == 1);
   CHECK(order == reverse_cuthill_mckee(permute(compress(200, both), shuffle)));
 
-  // The search itself, given such a pattern, still numbers every row once.
+  // The search itself still numbers every row of such a pattern once.
   const Permutation one_sided = femcg::mesh::reverse_cuthill_mckee(matrix.row_offsets.span(), matrix.columns.span());
   CHECK(is_bijection(one_sided));
 }

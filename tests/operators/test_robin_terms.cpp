@@ -1,4 +1,4 @@
-// The Robin terms as a GPU takes them, against what they add to the assembled matrix.
+// Robin terms in the GPU's layout, compared with their contribution to the assembled matrix.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ using namespace femcg::operators;
 
 namespace {
 
-/// The matrix of the terms, row by row of positions, from the lists as they are described.
+/// Matrix of the terms by rows of positions, from the lists.
 std::map<std::int32_t, std::map<std::int32_t, double>> matrix_of(const RobinTerms& terms) {
   std::map<std::int32_t, std::map<std::int32_t, double>> matrix;
   for (std::int64_t facet = 0; facet < terms.facets; ++facet)
@@ -32,7 +32,7 @@ std::map<std::int32_t, std::map<std::int32_t, double>> matrix_of(const RobinTerm
   return matrix;
 }
 
-/// What an operator assembled with the terms has more than one without.
+/// Difference between the matrix with and without Robin terms.
 CsrMatrix<double> added_by_robin(const BilinearForm& with) {
   BilinearForm without = with;
   without.robin.clear();
@@ -53,7 +53,7 @@ TEST_CASE("Robin terms are what these add to the matrix, in another order of the
       CAPTURE(mesh::name(shape));
       CAPTURE(degree);
       const auto small = tests::make_form(shape, degree, {4, 3, 3});
-      std::vector<std::int32_t> unknown_at(small.form.unknowns);  // backwards
+      std::vector<std::int32_t> unknown_at(small.form.unknowns);  // inverse order
       std::iota(unknown_at.rbegin(), unknown_at.rend(), 0);
       const RobinTerms terms = robin_terms(small.form, unknown_at);
       auto found = matrix_of(terms);

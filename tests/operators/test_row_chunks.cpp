@@ -1,5 +1,5 @@
-// A stored matrix in chunks of rows: which rows, how many bytes, what lies where. All of it is host work, although only
-// a GPU multiplies with it; without one each chunk's numbers are multiplied as they lie there.
+// A stored matrix in chunks of rows: rows, sizes and layout. All of this is done on the host, although only a GPU
+// multiplies with it; without a GPU each chunk is multiplied from its layout.
 
 #include <doctest/doctest.h>
 
@@ -41,8 +41,8 @@ namespace tests = femcg::tests;
 
 constexpr ChunkBudget endless{.bytes = std::int64_t{1} << 50, .least_streamed = chunk_buffers};
 
-/// Whole numbers, so that sums are exact in any order: rows of 0 to 40 entries near the diagonal and one far away,
-/// every seventh row empty, and a long tail of empty rows.
+/// Integers, so that sums are exact in any order: rows of 0 to 40 entries near the diagonal and one far away, every
+/// seventh row empty, and many empty rows at the end.
 template <class T>
 tests::SharedMatrix<T> whole_numbers(std::int32_t rows, std::int32_t tail, std::int32_t width) {
   std::mt19937 random(17);
@@ -66,7 +66,7 @@ Vector<T> small_numbers(std::int64_t size) {
   return x;
 }
 
-/// y of the rows of a format that looks by rows.
+/// y = A x for a format with access by rows.
 template <class ByRows, class T>
 void multiply_by_rows(const ByRows& a, const T* x, T* y) {
   for (std::int32_t position = 0; position < a.rows; ++position) {
@@ -87,7 +87,7 @@ void multiply(const SellRows<T>& format, const T* x, T* y, std::int32_t columns)
     CHECK(std::min(columns, format.bases[slice] + 65536) <= columns);
   multiply_by_rows(sell_by_rows(format.a, format.narrow_columns.data(), format.bases.data()), x, y);
 }
-/// As streamed_rows.cuh reads them.
+/// y = A x, reading tiles as streamed_rows.cuh does.
 template <class T, class Value>
 void multiply(const TiledRows<T, Value>& a, const T* x, T* y, std::int32_t columns) {
   for (std::int64_t t = 0; t < a.tile_count; ++t) {
@@ -110,7 +110,7 @@ void multiply(const TiledRows<T, Value>& a, const T* x, T* y, std::int32_t colum
   for (std::int64_t k = a.nonzeros; k < a.nonzeros + streamed::run_padding; ++k) CHECK(a.values[k] == 0);
 }
 
-/// As grouped_matrix.hpp says.
+/// y = A x as described in grouped_matrix.hpp.
 template <class T, class Value>
 void multiply(const GroupedChunk<Value>& format, const T* x, T* y, std::int32_t) {
   format.a.with_pointers([&](const auto& a) {
@@ -137,7 +137,7 @@ void multiply(const GroupedChunk<Value>& format, const T* x, T* y, std::int32_t)
   });
 }
 
-/// Every chunk is filled in memory of garbage, copied to where a product would read it, and multiplied there.
+/// Fills every chunk in uninitialised memory, copies it to where a product reads it, and multiplies.
 template <class T, class Format>
 void check_chunks(const CsrMatrix<typename Format::Value>& matrix, const Options& given, const ChunkBudget& budget) {
   RowChunks<Format> chunks(matrix, given, budget);
@@ -186,7 +186,7 @@ void check_chunks(const CsrMatrix<typename Format::Value>& matrix, const Options
   CHECK(footprint.stored_bytes == after.stored() + after.on_host);
 }
 
-/// Short and long, near and far: 200000 is beyond 16 bits where there are as many columns. Made once.
+/// A matrix with short and long, near and far rows: column 200000 exceeds 16 bits. Made once.
 template <class T>
 const tests::SharedMatrix<T>& large_matrix(std::int32_t tail, std::int32_t width) {
   static std::map<std::pair<std::int32_t, std::int32_t>, tests::SharedMatrix<T>> made;
@@ -278,7 +278,7 @@ TEST_CASE("as many chunks stay as fit beside two buffers, none but all where all
   };
   CHECK(of(10200, 0) == std::tuple(10200, 0, 0, 10));
   CHECK(of(10199, 0) == std::tuple(7000, 3200, 1200, 7));
-  CHECK(of(1 << 20, 2) == std::tuple(8000, 2200, 1200, 8));  // two are streamed all the same
+  CHECK(of(1 << 20, 2) == std::tuple(8000, 2200, 1200, 8));  // two chunks are streamed all the same
   CHECK(of(2400, 0) == std::tuple(0, 10200, 1200, 0));
   CHECK_THROWS_WITH_AS(of(2399, 0), doctest::Contains("rows streamed from the host need 0.0024 MB of the GPU"),
                        OutOfMemory);
@@ -411,7 +411,7 @@ TEST_CASE("the least time of a product with streamed rows is that of the link or
   CHECK(machine.least_seconds(100, 0) == 0);
   machine.copy_bandwidth = 1000;
   CHECK(machine.least_seconds(100, 0) == doctest::Approx(0.1));
-  CHECK(machine.least_seconds(100, 50) == 0);  // of an unknown link
+  CHECK(machine.least_seconds(100, 50) == 0);  // the link's rate is unknown
   machine.link_bandwidth = 20;
   CHECK(machine.least_seconds(100, 0) == doctest::Approx(0.1));
   CHECK(machine.least_seconds(100, 50) == doctest::Approx(2.5));
@@ -420,7 +420,7 @@ TEST_CASE("the least time of a product with streamed rows is that of the link or
 
 namespace {
 
-/// Formats that a GPU has in chunks, with what their options choose between.
+/// Formats that a GPU can hold in chunks, with the variants of their options.
 std::vector<tests::Format> formats_in_chunks() {
   std::vector<tests::Format> all;
   for (const char* name : {"csr", "sell", "ellpack", "ellpack-r", "ellr-t", "jad", "hyb", "csr-aligned", "csr-grouped"})
@@ -435,10 +435,10 @@ std::vector<tests::Format> formats_in_chunks() {
   return all;
 }
 
-/// A number of bytes as an option has it.
+/// A number of bytes as an option's text.
 std::string text_of(std::int64_t bytes) { return std::to_string(bytes); }
 
-/// Bytes of a format's chunks, wherever they lie.
+/// Total bytes of a format's chunks, on the host and the device.
 template <class T>
 std::int64_t bytes_of_chunks(const tests::Format& format, const CsrMatrix<T>& matrix) {
   Options options = format.options;
@@ -447,7 +447,7 @@ std::int64_t bytes_of_chunks(const tests::Format& format, const CsrMatrix<T>& ma
   return bytes.arrays[0].bytes + bytes.on_host;
 }
 
-/// A x in exact numbers.
+/// A x in exact arithmetic.
 template <class T>
 Vector<T> exact_product(const CsrMatrix<T>& matrix, const Vector<T>& x) {
   Vector<T> y(matrix.rows);
@@ -467,8 +467,8 @@ std::int64_t differences(const Vector<T>& found, const Vector<T>& expected) {
   return count;
 }
 
-/// One product after the other with nothing in between, so that buffers are overwritten as soon as they may be; then
-/// several in CUDA graphs, which runs more than once.
+/// Runs products in direct sequence, so that buffers are overwritten as early as allowed; then several in CUDA graphs
+/// that are run repeatedly.
 template <class T>
 void check_products_in_a_row(const Operator<T>& a, const CsrMatrix<T>& matrix) {
   constexpr int products = 12;
@@ -484,7 +484,7 @@ void check_products_in_a_row(const Operator<T>& a, const CsrMatrix<T>& matrix) {
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(differences(y[i], expected[i]) == 0);
 
   Scalar energy(Device::cuda);
-  a.apply(x[0], y[0], &energy);  // kernels are loaded before they are recorded
+  a.apply(x[0], y[0], &energy);  // kernels must be loaded before capture
   const CudaGraph captured(Device::cuda, [&] {
     for (std::size_t i = 0; i < 4; ++i) a.apply(x[i], y[i], &energy);
   });
@@ -576,7 +576,7 @@ TEST_CASE("a GPU has the matrix as a whole where it fits beside what the run nee
     CHECK(chunks({{"gpu_memory", "1e8"}}, 0) == "whole");
     CHECK(chunks({{"gpu_memory", "1e8"}}, 98000000) == "streamed");
     CHECK(chunks({{"resident", "streamed"}}, 0) == "streamed");
-    // Room for the matrix and not for making it from another.
+    // Room for the matrix, but not for converting it.
     const std::int64_t stored = bytes_of_chunks<double>({name, {}}, *matrix);
     CHECK(chunks({{"gpu_memory", text_of(stored + (1 << 20))}}, 0) == "all");
     CHECK_THROWS_WITH_AS(chunks({{"gpu_memory", "1000"}}, 0), doctest::Contains("are left of option 'gpu_memory'"),
@@ -602,7 +602,7 @@ TEST_CASE_TEMPLATE("CG with streamed rows takes the steps that it takes with the
     const auto streamed =
         tests::Format{name, {{"gpu_memory", text_of(all / 2)}}}(tests::SharedMatrix<T>(matrix), Device::cuda);
     solver::CgOptions<T> options;
-    options.tolerance = std::is_same_v<T, double> ? 1e-9 : 2e-2;  // far above what rounding leaves
+    options.tolerance = std::is_same_v<T, double> ? 1e-9 : 2e-2;  // far above the rounding errors
     options.loop = solver::CgLoop::launched;
     std::vector<double> x, y;
     const solver::CgResult a = solver::conjugate_gradients(*whole, loads[0], x, options);

@@ -1,4 +1,4 @@
-// Which block of the persistent kernel has which rows, and how their entries lie: nothing twice, nothing lost, and
+// Assignment of rows to the blocks of the persistent kernel, and layout of their entries: complete, without duplicates,
 // within the limits of a block.
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ using namespace femcg::operators;
 
 namespace {
 
-/// Rows of which every block has neighbouring ones, sorted by length, once.
+/// Checks that every block has consecutive rows, sorted by length, each once.
 void check_rows(const RowLayout& layout, const std::vector<std::int32_t>& lengths) {
   REQUIRE(layout.order.size() == lengths.size());
   std::int32_t row = 0;
@@ -31,7 +31,7 @@ void check_rows(const RowLayout& layout, const std::vector<std::int32_t>& length
   CHECK(row == static_cast<std::int32_t>(lengths.size()));
 }
 
-/// Slices that have room for each row, and places of their own.
+/// Checks that slices have room for each row, and do not overlap.
 void check_entries(const RowLayout& layout, const std::vector<std::int32_t>& lengths) {
   std::int64_t head = 0, tail = 0;
   for (std::size_t b = 0; b < layout.blocks.size(); ++b) {
@@ -58,7 +58,7 @@ void check_entries(const RowLayout& layout, const std::vector<std::int32_t>& len
   CHECK(layout.tail_entries == tail);
 }
 
-/// In each block the longest tail is as short as the room allows: heads are of what is longer.
+/// Checks that the longest tail of each block is as short as the room allows: heads belong to longer rows.
 void check_heads(const RowLayout& layout, std::int64_t room, std::int64_t entry_bytes) {
   for (std::size_t b = 0; b < layout.blocks.size(); ++b) {
     const std::span<const PersistentSlice> slices(layout.slices.data() + b * persistent_slices_per_block,
@@ -120,7 +120,7 @@ TEST_CASE("rows are shared out over the blocks of a persistent kernel") {
 
 TEST_CASE("a small system has one block, and work is about equal else") {
   CHECK(lay_out_rows(std::vector<std::int32_t>(1000, 9), {}, 132).blocks.size() == 1);
-  std::vector<std::int32_t> lengths(20000, 81);  // as sorted rows of degree 4
+  std::vector<std::int32_t> lengths(20000, 81);  // like sorted rows of degree 4
   std::fill(lengths.begin() + 8000, lengths.end(), 25);
   const RowLayout layout = lay_out_rows(lengths, {}, 132);
   CHECK(layout.blocks.size() == 132);
@@ -150,7 +150,7 @@ TEST_CASE("a block of few long rows has more threads for each") {
 }
 
 TEST_CASE("blocks have neighbours of the mesh, however a format sorts its rows") {
-  // Row i of a ring reaches 1 or 40 rows on both sides; a format has the long ones first.
+  // Row i of a ring reaches 1 or 40 rows on both sides; a format puts the long ones first.
   constexpr std::int32_t rows = 6000;
   const auto reach = [](std::int32_t i) { return i % 3 == 0 ? 40 : 1; };
   std::vector<std::int32_t> natural(rows), sorted(rows), row_at(rows), by_number(rows);

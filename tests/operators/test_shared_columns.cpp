@@ -1,4 +1,5 @@
-// Rows with the same columns: every row in one group, whose columns are its own, and as few columns as the mesh allows.
+// Rows with equal columns: every row is in one group with its columns, and there are as few columns as the mesh
+// permits.
 
 #include <doctest/doctest.h>
 
@@ -43,7 +44,7 @@ SharedColumns checked(std::span<const std::int64_t> offsets, std::span<const std
 }
 
 TEST_CASE("rows with the same columns, which need not follow each other, are one group") {
-  // Rows 0, 2, 4, 5, 6 have columns 0 1; rows 1 and 7 have 0 2; row 3 is empty.
+  // Rows 0, 2, 4, 5, 6 have columns 0 1; rows 1 and 7 have columns 0 2; row 3 is empty.
   const std::vector<std::int64_t> offsets{0, 2, 4, 6, 6, 8, 10, 12, 14};
   const std::vector<std::int32_t> columns{0, 1, 0, 2, 0, 1, 0, 1, 0, 1, 0, 1, 0, 2};
   const SharedColumns shared = checked(offsets, columns);
@@ -71,7 +72,7 @@ TEST_CASE("more rows than a warp has lanes are several groups, about equal") {
 }
 
 TEST_CASE("rows are compared with those of their own window, and windows follow one another") {
-  // Rows 0, 2, 3, 5 have column 0, rows 1 and 4 have 1; windows of three rows.
+  // Rows 0, 2, 3, 5 have column 0, rows 1 and 4 column 1; windows of three rows.
   const std::vector<std::int64_t> offsets{0, 1, 2, 3, 4, 5, 6};
   const std::vector<std::int32_t> columns{0, 1, 0, 0, 1, 0};
   const SharedColumns shared = share_columns(offsets, columns, 3);
@@ -90,15 +91,15 @@ TEST_CASE("dofs inside one edge, face or cell share their columns") {
       const auto small = tests::make_form(CellShape::hexahedron, p, cells, {.constrained = false});
       const CsrMatrix<double> matrix = sparsity_pattern(small.form);
       const SharedColumns shared = checked(matrix.row_offsets.span(), matrix.columns.span());
-      // Along one axis a dof at a vertex between two of n cells couples with 2 p + 1, any other with p + 1; lists are
-      // products of those of the axes. With p > 1 the dofs at both ends have the list of those inside their cell.
+      // Along one axis with n cells, a dof at an inner vertex couples with 2 p + 1 dofs, any other with p + 1; lists
+      // are products over the axes. For p > 1 the dofs at both ends have the list of those inside their cell.
       std::int64_t lists = 1, entries = 1;
       for (const int n : cells) {
         lists *= (n - 1) * (2 * p + 1) + (p > 1 ? n : 2) * (p + 1);
         entries *= (n - 1) * (2 * p + 1) + (n * (p - 1) + 2) * (p + 1);
       }
       CHECK(matrix.nonzeros() == entries);
-      if (matrix.rows <= 4096 && p < 4) {       // all rows are compared with each other, and no list has more than 32
+      if (matrix.rows <= 4096 && p < 4) {       // all rows are compared with each other
         CHECK(shared.columns.size() == lists);  // no list has more than 32 rows
       } else {
         CHECK(shared.columns.size() >= lists);

@@ -1,4 +1,4 @@
-// Formats that hold the matrix in single precision inside a loop of double precision.
+// Formats with the matrix in single precision in a loop of double precision.
 
 #include <doctest/doctest.h>
 
@@ -43,7 +43,7 @@ struct Format {
   }
 };
 
-/// Those that have them, in all ways of this device.
+/// Formats with single-precision values, in all variants of this device.
 std::vector<Format> formats() {
   if (tests::device() == Device::host) return {{"csr", {}}, {"sell", {}}};
   return {{"csr", {}},
@@ -70,7 +70,7 @@ TEST_CASE("values that single precision holds give the product of double precisi
     const auto matrix = assembled<double>(tests::make_form(mesh::CellShape::triangle, degree, {13, 11, 1}));
     for (double& value : matrix->values.span()) value = static_cast<double>(static_cast<float>(value));
     Vector<double> x(matrix->rows);
-    for (std::int32_t i = 0; i < matrix->rows; ++i) x[i] = std::sin(i) + 1e-9;  // not a single-precision number
+    for (std::int32_t i = 0; i < matrix->rows; ++i) x[i] = std::sin(i) + 1e-9;  // not representable in single precision
     for (const Format& format : formats()) {
       CAPTURE(format.name);
       const auto rounded = make<double>(format.name, matrix, format.with_single_values()),

@@ -1,5 +1,5 @@
-// Every stored format against a product in long double on the matrix itself, whatever the shape of its rows; on a GPU
-// those formats that run there, with all that their options choose between.
+// Every stored format compared with a product in long double, for many row structures; on a GPU the formats for it,
+// with all variants of their options.
 
 #include <doctest/doctest.h>
 #include <algorithm>
@@ -24,11 +24,11 @@ using namespace femcg::operators;
 using namespace femcg::tests;
 namespace tests = femcg::tests;
 
-/// The formats whose columns have 16 bits on a GPU where these reach, in the ways that they can be stored.
+/// Formats with 16-bit columns on a GPU where these suffice, in all variants.
 std::vector<Format> with_narrow_columns() {
   std::vector<Format> all{
       {"csr", {}}, {"csr", {{"values", "single"}}}, {"sell", {}}, {"sell", {{"values", "single"}}}, {"pjds", {}}};
-  for (const char* index : {"auto", "16", "32"}) {  // which the processor has too
+  for (const char* index : {"auto", "16", "32"}) {  // also on the processor
     all.push_back({"csr-grouped", {{"index", index}}});
     all.push_back({"csr-grouped", {{"index", index}, {"values", "single"}}});
   }
@@ -40,7 +40,7 @@ std::vector<Format> with_narrow_columns() {
   return all;
 }
 
-/// Those whose rows, or some of them, come from the host with each product.
+/// Formats with rows streamed from the host with each product.
 std::vector<Format> streamed() {
   std::vector<Format> all;
   for (const char* name : {"csr", "sell", "ellpack", "ellpack-r", "ellr-t", "jad", "hyb", "csr-aligned", "csr-grouped"})
@@ -53,7 +53,7 @@ std::vector<Format> streamed() {
   return all;
 }
 
-/// Those that only a GPU has: how threads share the work, and the libraries.
+/// Formats only for a GPU: divisions of work among threads, and libraries.
 std::vector<Format> of_gpu() {
   std::vector<Format> all{{"csr", {{"rule", "2012"}}}, {"csr", {{"rule", "2012"}, {"values", "single"}}}};
   struct Launch {
@@ -92,19 +92,19 @@ std::vector<Format> formats() {
   return all;
 }
 
-/// Whether there is anything to check.
+/// True if there is anything to check.
 template <class T>
 bool suits(const Format& format, const CsrMatrix<T>& matrix) {
   constexpr std::int32_t narrow_columns = 65536;
   // In single precision the values are single anyway.
   if (std::is_same_v<T, float> && format.has("values", "single")) return false;
-  // Wider matrices have a test of their own.
+  // Wider matrices have their own test.
   if (format.has("index", "16") && matrix.rows > narrow_columns) return false;
-  // cuSPARSE does not say what it makes of a matrix without entries.
+  // cuSPARSE does not define the result for a matrix without entries.
   return !format.name.starts_with("cusparse") || matrix.rows == 0 || matrix.nonzeros() > 0;
 }
 
-/// The matrix, rounded where the format rounds it.
+/// The matrix, rounded if the format rounds it.
 template <class T>
 SharedMatrix<T> as_stored(const Format& format, const SharedMatrix<T>& matrix) {
   if (!format.has("values", "single")) return matrix;
@@ -124,12 +124,11 @@ Vector<T> waves(std::int64_t n) {
   return x;
 }
 
-/// y = A x and x'Ax as far as rounding allows (tests/rounding.hpp). y_i adds up L products, the entries of its row: one
-/// of them meets at most L operations, its multiplication and L - 1 additions, since padding adds zeros, which is
-/// exact;
+/// y = A x and x'Ax with rounding bounds (tests/rounding.hpp). y_i sums L products, the entries of its row, each of
+/// which undergoes at most L operations, its multiplication and L - 1 additions (adding zeros of padding is exact):
 ///   |y_i - (A x)_i| <= gamma_L sum_j |a_ij| |x_j|.
-/// x'Ax adds up n products x_i y_i: |x|' times that bound, and gamma_n |x|'|y|. What we compare with is computed in
-/// long double, likewise.
+/// x'Ax sums n products x_i y_i: |x|' times that bound, and gamma_n |x|'|y|. The reference is computed in long double
+/// in the same way.
 template <class T>
 struct Expected {
   Expected(const Format& format, const CsrMatrix<T>& matrix, const Vector<T>& x) {
@@ -150,7 +149,7 @@ struct Expected {
                                                 std::abs(exact));
     }
   }
-  /// Entries that are farther off, or not finite.
+  /// Number of entries that exceed the bounds, or are not finite.
   int wrong(const Vector<T>& found) const {
     int count = 0;
     for (std::size_t i = 0; i < y.size(); ++i)
@@ -176,8 +175,8 @@ void check_product(const Format& format, const Operator<T>& op, const CsrMatrix<
   CHECK(std::abs(energy - expected.energy) <= expected.energy_bound);
 }
 
-/// Several vectors at once, of waves and of their mirror image: the bounds are those of one, and its energy's. Of long
-/// vectors only some numbers of them.
+/// Checks several vectors at once, waves and their mirror image: the bounds are those of a single vector and its
+/// energy. For long vectors only some numbers of them.
 template <class T>
 void check_columns(const Format& format, const Operator<T>& op, const CsrMatrix<T>& matrix) {
   const std::int32_t n = matrix.rows;
@@ -297,7 +296,7 @@ TEST_CASE_TEMPLATE("no rows, one row, no nonzeros", T, double, float) {
   check_all_formats(compress<T>({{{0, T(3)}}}));
   check_all_formats(compress<T>({{}}));
   check_all_formats(compress<T>(Rows<T>(1000)));
-  Rows<T> empty_after(20000);  // whole chunks of streamed rows have no entry
+  Rows<T> empty_after(20000);  // whole chunks of streamed rows are empty
   for (std::int32_t i = 0; i < 100; ++i) empty_after[static_cast<std::size_t>(i)] = {{i, T(i + 1)}};
   check_all_formats(compress<T>(empty_after));
 }
@@ -312,7 +311,7 @@ TEST_CASE_TEMPLATE("rows of all lengths up to 40", T, double, float) {
 TEST_CASE_TEMPLATE("random symmetric matrices, sizes that are a multiple of nothing", T, double, float) {
   struct Random {
     std::int32_t n;
-    double empty;  ///< rows
+    double empty;  ///< fraction of rows
   };
   unsigned seed = 1;
   for (const Random& matrix : {Random{2, 0}, Random{3, 0.3}, Random{7, 0.3}, Random{31, 0}, Random{511, 0.3},
@@ -331,7 +330,7 @@ TEST_CASE_TEMPLATE("more rows than a GPU has threads", T, double, float) {
   check_all_formats(compress(rows));
 }
 
-// sell has as many blocks as it takes, and their parts of x'Ax are added up group by group.
+// sell uses any number of blocks, whose parts of x'Ax are summed group by group.
 TEST_CASE_TEMPLATE("x'Ax of rows for more than a group of blocks", T, double, float) {
   const std::int32_t n = tests::device() == Device::cuda ? 1100003 : 9973;
   Rows<T> rows(n);
@@ -345,7 +344,7 @@ TEST_CASE_TEMPLATE("x'Ax of rows for more than a group of blocks", T, double, fl
 
 TEST_CASE_TEMPLATE("one dense row", T, double, float) {
   check_all_formats(arrow<T>(1500));
-  // Longer than what csr adds up at once in single precision too, with columns of 16 bits.
+  // Longer than csr sums at a time, in single precision too, with 16-bit columns.
   check_formats(with_narrow_columns(), arrow<T>(2500));
 }
 
@@ -419,7 +418,7 @@ TEST_CASE_TEMPLATE("the same to the bit on any number of threads", T, double, fl
 }
 
 TEST_CASE("hyb: as wide as a third of the rows, but 4096 at least, are long") {
-  // Of 9000 rows `long_rows` have 5 entries, the others 2.
+  // `long_rows` of 9000 rows have 5 entries, the others 2.
   const auto padding = [](int long_rows) {
     Rows<double> rows(9000);
     for (std::int32_t i = 0; i < 9000; ++i)

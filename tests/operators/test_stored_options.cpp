@@ -1,4 +1,4 @@
-// What the stored formats hold and move, by hand, and what they refuse, on the host.
+// Sizes and traffic of the stored formats by hand, and the options that they refuse, on the host.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 using namespace femcg::operators;
 using namespace femcg::tests;
 
-/// Rows of 20 and thrice 5 entries.
+/// One row of 20 entries, followed by three rows of 5, repeated.
 SharedMatrix<double> every_fourth_long(std::int32_t count) {
   Rows<double> rows(count);
   for (std::int32_t i = 0; i < count; ++i)
@@ -57,25 +57,25 @@ TEST_CASE_TEMPLATE("footprints by hand: jad, csr-aligned, ellr-t, hyb", T, doubl
   const auto matrix = compress<T>({{{0, 2}}, {{1, 2}, {2, 1}}, {{1, 1}, {2, 2}, {3, 1}}, {{2, 1}, {3, 2}}});
   const auto footprint = [&](const Format& format) { return format(matrix)->footprint(); };
 
-  // Three diagonals; a length and a place a row.
+  // Three diagonals; a length and a place per row.
   const Footprint jad = footprint({"jad", {}});
   CHECK(jad.stored_bytes == 8 * entry + 3 * 8 + 4 * 8);
   CHECK(jad.moved_bytes == jad.stored_bytes + 2 * 4 * word);
   CHECK(jad.padding_ratio == 1);
 
-  // A start and a length a row.
+  // A start and a length per row.
   const Footprint aligned = footprint({"csr-aligned", {}});
   CHECK(aligned.stored_bytes == 4 * 16 * entry + 4 * 8);
   CHECK(aligned.moved_bytes == 8 * entry + 4 * 8 + 2 * 4 * word);
   CHECK(aligned.padding_ratio == 8);
 
-  // Four rows are padded to 32, the longest takes two steps, all together five.
+  // Four rows are padded to 32; the longest takes two steps, all together five.
   const Footprint ellr_t = footprint({"ellr-t", {{"T", "2"}}});
   CHECK(ellr_t.stored_bytes == 2 * 32 * 2 * entry + 32 * 4);
   CHECK(ellr_t.moved_bytes == 5 * 2 * entry + 32 * 4 + 2 * 4 * word);
   CHECK(ellr_t.padding_ratio == 16);
 
-  // 32 rows of two, and one more entry with its row and its end; one slice; lengths, which the host does not read.
+  // 32 rows of two, and one further entry with its row and its end; one slice; lengths, which the host does not read.
   const Footprint hyb = footprint({"hyb", {{"width", "2"}}});
   CHECK(hyb.stored_bytes == (32 * 2 + 1) * entry + 2 * 4 + 4 + 2 * 8 + 32 * 4);
   CHECK(hyb.moved_bytes == hyb.stored_bytes - 32 * 4 + 2 * 4 * word);
@@ -83,7 +83,7 @@ TEST_CASE_TEMPLATE("footprints by hand: jad, csr-aligned, ellr-t, hyb", T, doubl
 }
 
 TEST_CASE("ellr-t keeps rows of different lengths out of one another's pieces of memory") {
-  // Rows of two lengths in turn.
+  // Rows of two alternating lengths.
   const auto make = [](int one, int other, const Options& options) {
     Rows<double> rows(256);
     for (std::int32_t i = 0; i < 256; ++i)
@@ -93,20 +93,20 @@ TEST_CASE("ellr-t keeps rows of different lengths out of one another's pieces of
   const auto moved = [&](int one, int other, const Options& options) {
     return make(one, other, options)->footprint().moved_bytes;
   };
-  // Pieces have 64 bytes: with 8 threads per row each has its own pieces of values, and two rows share those of
-  // columns; with 4 two share those of values too, and the short one's half is read for the long one.
+  // Segments have 64 bytes: with 8 threads per row each row has its own segments of values, and two rows share those of
+  // columns; with 4 threads two rows share those of values too, and the short row's half is read for the long one.
   CHECK(moved(4, 64, {}) == moved(4, 64, {{"T", "8"}}));
   CHECK(moved(4, 64, {}) > moved(4, 64, {{"T", "4"}}));
   CHECK(moved(4, 64, {}) < moved(4, 64, {{"T", "16"}}));
   CHECK(moved(24, 48, {}) == moved(24, 48, {{"T", "8"}}));
   CHECK(moved(16, 32, {}) == moved(16, 32, {{"T", "1"}}));
-  // Of 768 bytes of two rows 8 threads save 128 at 16 and 32 entries, 64 at 24 and 32: a tenth is asked.
+  // Two rows take 768 bytes; 8 threads save 128 for 16 and 32 entries, 64 for 24 and 32: the threshold is a tenth.
   CHECK(make(16, 32, {})->chosen().at("T") == "8");
   CHECK(make(24, 32, {})->chosen().at("T") == "1");
 }
 
 TEST_CASE("sorting takes the padding away") {
-  // Every fourth row is long: sorted by length within 64, a chunk of 4 holds rows of one length.
+  // Every fourth row is long: sorted by length within 64 rows, a chunk of 4 has rows of equal length.
   const auto matrix = every_fourth_long(256);
   const auto padding = [&](const char* sigma) {
     return Format{"sell", {{"C", "4"}, {"sigma", sigma}}}(matrix)->footprint().padding_ratio;
@@ -119,8 +119,8 @@ TEST_CASE("sorting takes the padding away") {
 TEST_CASE("rows are sorted of themselves where padding would take more than their places") {
   const auto sigma = [](const auto& matrix) { return Format{"sell", {}}(matrix)->chosen().at("sigma"); };
   CHECK(sigma(every_fourth_long(256)) == "512");
-  // Eight chunks of eight rows, of which one is longer by 1 or 2 entries: 56 entries of padding or 112, of 12 bytes;
-  // the places of 256 rows would take 1024.
+  // Eight chunks of eight rows have one row that is longer by 1 or 2 entries: 56 or 112 entries of padding, of 12 bytes
+  // each; the places of 256 rows would take 1024 bytes.
   for (const int longer : {0, 1, 2}) {
     Rows<double> rows(256);
     for (std::int32_t i = 0; i < 256; ++i)
@@ -131,7 +131,7 @@ TEST_CASE("rows are sorted of themselves where padding would take more than thei
 }
 
 TEST_CASE("chunks of one window follow one another by their first rows, each 256 rows of them by length") {
-  // In each window of 512 rows 128 are long: four chunks of 32, which begin at rows 0, 128, 256 and 384 of the window.
+  // 128 rows of each window of 512 are long: four chunks of 32, which begin at rows 0, 128, 256 and 384 of the window.
   const SellMatrix<double> lists = lists_of_sell(*every_fourth_long(1024), 32, 512);
   std::int64_t at = 0;
   for (const std::int32_t begin : {0, 256, 512, 768}) {

@@ -1,5 +1,5 @@
-// Where a sum has one order, that order does not depend on the number of threads: neither do assembly, products and
-// whole solutions, to the last bit.
+// Sums with a fixed order do not depend on the number of threads: assembly, products and whole solutions are bitwise
+// the same.
 
 #include <doctest/doctest.h>
 #include <omp.h>
@@ -30,8 +30,8 @@ int threads_of_a_region() {
   return threads;
 }
 
-/// The bits of a product, and of some iterations with each recurrence and preconditioner; all of it, assembly included,
-/// by the threads of the moment.
+/// Bits of a product, and of some iterations with each recurrence and preconditioner, assembly included, with the
+/// present number of threads.
 template <class T>
 std::vector<std::uint64_t> bits_of(const OperatorDescription& row, const BilinearForm& form) {
   constexpr int iterations = 20;
@@ -77,7 +77,7 @@ TEST_CASE_TEMPLATE("no bit of products and iterations depends on the number of t
                                  Problem{mesh::CellShape::tetrahedron, 1, {17, 16, 15}}}) {
     CAPTURE(mesh::name(problem.shape));
     const tests::SmallForm small = tests::make_form(problem.shape, problem.degree, problem.cells);
-    REQUIRE(small.form.unknowns > most_threads * rows_per_block);  // of every pass, each thread has some
+    REQUIRE(small.form.unknowns > most_threads * rows_per_block);  // each thread has rows in every kernel
     for (const OperatorDescription& row : catalogue()) {
       if (!tests::runs_here(row) || !tests::has_fixed_order(row.name)) continue;
       CAPTURE(row.name);

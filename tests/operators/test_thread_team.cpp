@@ -19,7 +19,7 @@ namespace {
 using namespace femcg::operators;
 using femcg::tests::Threads;
 
-/// How often each share was done.
+/// Number of executions of each share.
 std::vector<int> counted_shares() {
   std::vector<std::atomic<int>> done(64);
   std::atomic<int> shares = 0;
@@ -43,7 +43,7 @@ TEST_CASE("what one job has written the next one reads, share by share") {
   constexpr int jobs = 20000;
   for (int job = 0; job < jobs; ++job)
     for_shares([&](int share, int shares) {
-      // Of its neighbour before, in turn: a share that ran early or late would miss one.
+      // Increments the own value and reads the neighbour's, alternating: a share that ran early or late would miss one.
       if (job % 2 == 0)
         numbers[share] += 1;
       else if (numbers[(share + 1) % shares] != job / 2 + 1)
@@ -108,7 +108,7 @@ TEST_CASE("a child process, which has none of the threads, has its own") {
   const pid_t child = fork();
   if (child == 0) {
     const bool same = counted_shares() == std::vector<int>(4, 1);
-    omp_set_num_threads(3);  // its own team
+    omp_set_num_threads(3);  // with a team of its own
     _exit(same && counted_shares() == std::vector<int>(3, 1) ? 0 : 1);
   }
   int status = -1;

@@ -1,4 +1,4 @@
-// The vector passes of CG against plain loops in long double: femcg's own, and those of the library baselines.
+// Vector kernels of CG compared with plain loops in long double: femcg's own, and those of the library baselines.
 
 #include <doctest/doctest.h>
 
@@ -24,7 +24,7 @@ using femcg::tests::Threads;
 
 constexpr std::int64_t sizes[] = {0, 1, 5, 511, 512, 513, 4099, 300007};
 
-/// An operator of a library, for its passes.
+/// An operator of a library, for its vector kernels.
 template <class T>
 std::unique_ptr<Operator<T>> baseline() {
   auto matrix = std::make_shared<CsrMatrix<T>>();
@@ -52,7 +52,7 @@ Vector<T> here(const Vector<T>& anywhere) {
   return copied(anywhere, Device::host);
 }
 
-/// The scalars of three iterations, NaN but for those that are given.
+/// Scalars of three iterations; NaN except for the given ones.
 struct Scalars {
   explicit Scalars(std::initializer_list<std::pair<int, double>> given) {
     Vector<double> on_host = femcg::tests::poisoned<double>(3 * CgScalars::count);
@@ -65,7 +65,7 @@ struct Scalars {
 };
 constexpr int rz_at = 0, energy_at = 2, uw_at = 3;
 
-/// All terms of these sums are positive: the bound is relative. Libraries add floats in single precision.
+/// All terms of these sums are positive, so that the bound is relative. Libraries sum floats in single precision.
 template <class T>
 bool close(double value, long double exact) {
   return std::abs(value - exact) <= 100 * std::numeric_limits<T>::epsilon() * std::abs(exact);
@@ -75,7 +75,7 @@ bool close_entry(T value, long double exact, long double magnitude) {
   return std::abs(value - exact) <= 4 * std::numeric_limits<T>::epsilon() * magnitude;
 }
 
-/// The passes with vectors of n entries.
+/// Checks of the kernels with vectors of n entries.
 template <class T>
 struct Checks {
   const VectorKernels<T>& operations;
@@ -125,7 +125,7 @@ struct Checks {
     const Vector<T> r = waves<T>(n, 0.8), p_before = waves<T>(n, 0.9), x_before = waves<T>(n, 0.6);
     Vector<T> p_there = there(p_before), x_there = there(x_before);
     Scalars scalars({{rz_at, 8}, {energy_at, 4}, {CgScalars::count + rz_at, 1}});
-    if (device() == Device::cuda) {  // cuBLAS keeps alpha and M^-1 r from the update before
+    if (device() == Device::cuda) {  // cuBLAS retains alpha and M^-1 r from the previous update
       Vector<T> of_update = there(r);
       Scalars same({{rz_at, 8}, {energy_at, 4}});
       const Vector<T> no_step = there(zeros());
@@ -194,7 +194,7 @@ struct Checks {
     check_norms(scalars.of[2], r);
   }
 
-  /// The same steps.
+  /// The same scalars.
   void advance_pipelined() const {
     const Vector<T> n_before = waves<T>(n, 0.2), w_before = waves<T>(n, 0.3), p_before = waves<T>(n, 0.4),
                     s_before = waves<T>(n, 0.5), x_before = waves<T>(n, 0.6), r_before = waves<T>(n, 0.7),
@@ -330,7 +330,7 @@ TEST_CASE_TEMPLATE("sums are in double precision and the same to the bit, howeve
 }
 
 TEST_CASE("places between two orderings of one vector lead from one to the other") {
-  const auto ordering = [](std::int64_t n, std::int64_t step) {  // n and step have no common factor
+  const auto ordering = [](std::int64_t n, std::int64_t step) {  // n and step are coprime
     Vector<std::int32_t> order(n);
     for (std::int64_t i = 0; i < n; ++i) order[i] = static_cast<std::int32_t>(i * step % n);
     return order;
@@ -362,7 +362,7 @@ TEST_CASE_TEMPLATE("entries are cleared where that is asked for", T, double, flo
 
 TEST_CASE_TEMPLATE("the pseudo-random start is the same in every ordering, on every device", T, double, float) {
   constexpr std::int64_t n = 5003;
-  const InverseDiagonal inverse = waves<float>(n, 0.7);  // of the unknowns
+  const InverseDiagonal inverse = waves<float>(n, 0.7);  // one entry per unknown
   Vector<std::int32_t> order(n);
   InverseDiagonal in_order(n);
   for (std::int64_t i = 0; i < n; ++i) {

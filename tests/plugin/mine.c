@@ -1,5 +1,4 @@
-/* An operator for femcg as a plug-in: the diagonal apart from compressed rows, in one array of pairs (column, value)
- * each. */
+/* Operator for femcg as a plug-in: compressed rows without the diagonal, and an array of the diagonal entries. */
 #include <femcg/plugin.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
-// An operator for GPUs as a plug-in: a warp for each row of femcg's own compressed rows, as csr-v of Bell & Garland
-// (2009). It keeps the matrix that femcg has on the GPU, and leaves x'Ax and the diagonal to femcg. Option `block` is
-// the threads of a block.
+// An operator for GPUs as a plug-in: a warp per row of femcg's CSR matrix, as in csr-v of Bell & Garland (2009). It
+// uses femcg's matrix on the GPU, and leaves x'Ax and the diagonal to femcg. Option `block`: threads per block.
 #include <cuda_runtime.h>
 #include <femcg/plugin.h>
 

@@ -1,5 +1,5 @@
-/* Plug-ins with one mistake each: MISTAKE is its name. Else they multiply with femcg's matrix, which they keep, in
- * double precision. A product is spoilt by the option `factor`, in one row. */
+/* Plug-ins with one mistake each, named by MISTAKE; otherwise they multiply by femcg's matrix in double precision. A
+ * wrong product has one entry multiplied by the option `factor`. */
 #include <femcg/plugin.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ static void* create(const femcg_source* from, femcg_message* why_not) {
   return a;
 }
 
-/* Vectors side by side; that of number `spoilt` comes out wrong. */
+/* Multiplies `count` vectors stored as columns, x[rows][count]; one entry of the column number `spoilt` is wrong. */
 static void multiply(const kept_rows* rows, const double* x, double* y, int32_t count, int32_t spoilt) {
   const femcg_matrix* a = &rows->matrix;
   const double* values = a->values;

@@ -1,4 +1,4 @@
-// Two operators tried within CG, and `operator: auto` as its user meets it.
+// Timing trials of two operators within CG, and `operator: auto` as seen by its user.
 
 #include <doctest/doctest.h>
 
@@ -25,7 +25,7 @@ using tests::shell;
 
 namespace {
 
-/// An operator that takes its time, and counts its products.
+/// An operator with a minimum duration that counts its products.
 class Slow final : public Operator<double> {
  public:
   Slow(std::unique_ptr<Operator<double>> a, double seconds)
@@ -50,7 +50,7 @@ class Slow final : public Operator<double> {
   mutable int products_ = 0;
 };
 
-/// A system of a few thousand unknowns, whose operators can be made by name.
+/// A system of a few thousand unknowns, with operators made by name.
 struct SmallSystem {
   SmallSystem() : small(tests::make_form(mesh::CellShape::quadrilateral, 2, {24, 24, 1})) {
     matrices = operators::assemble_element_matrices(small.form);
@@ -83,7 +83,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
   return largest / scale;
 }
 
-/// The case of the program: a square whose answer no operator changes.
+/// Case of the program: a square, whose solution does not depend on the operator.
 const std::string square =
     " $cases/minimal.yaml --device cpu --no-progress --set equation.source=1 --set mesh.box.cells=[60,60] --set "
     "'output.probes={centre: [0.5, 0.5]}' --output made ";
@@ -132,7 +132,7 @@ TEST_CASE("CG goes on from a trial, with another operator in another ordering, t
   const SmallSystem system;
   CgOptions<double> options;
   options.tolerance = 1e-10;
-  options.method = CgMethod::classic;  // a persistent kernel takes over no direction
+  options.method = CgMethod::classic;  // a persistent kernel cannot resume a direction
   const auto csr = system.make("csr"), pjds = system.make("pjds");
   std::vector<double> exact;
   const CgResult alone = conjugate_gradients(*csr, system.b, exact, options);
@@ -149,7 +149,7 @@ TEST_CASE("CG goes on from a trial, with another operator in another ordering, t
     CHECK(all.reason == StopReason::converged);
     CHECK(all.true_relative_residual <= 1e-10);
     CHECK(largest_difference(x, exact) < 1e-8);
-    // Numbers and times go on, as of one loop.
+    // Iteration numbers and times continue as in one loop.
     REQUIRE(all.history.size() == static_cast<std::size_t>(all.iterations) + 1);
     for (std::size_t i = 1; i < all.history.size(); ++i) {
       CHECK(all.history[i].number == all.history[i - 1].number + 1);
@@ -277,7 +277,7 @@ TEST_CASE("auto takes a matrix where cells would lose numbers that single precis
       "solver.precision=single --output results --set equation.diffusion=";
   const tests::Result extreme = tests::program_run(run + "1e30");
   CHECK(extreme.status == 0);
-  // Or it takes one with a matrix for its speed.
+  // Or it chooses an operator with a matrix for its speed.
   CHECK((contains(extreme.out, "add up numbers of this problem that") ||
          !(contains(extreme.out, "operator    matrix-free") || contains(extreme.out, "operator    lma"))));
   CHECK(contains(extreme.out, "CG          converged"));
@@ -364,7 +364,7 @@ TEST_CASE("the iterations that are expected are those of the case's shape, coeff
   REQUIRE(run.status == 0);
   const double taken = nlohmann::json::parse(run.out)["solve"]["iterations"],
                expected = nlohmann::json::parse(run.err)[0]["comparison"]["expected_iterations"];
-  CHECK(expected == doctest::Approx(taken).epsilon(0.2));  // by the rule of boxes that are held all round: 201 of 454
+  CHECK(expected == doctest::Approx(taken).epsilon(0.2));  // by the rule for boxes: 201 of 454
 }
 
 TEST_CASE("compare says below its table what auto would take, and its regret by what was measured") {
@@ -393,7 +393,7 @@ TEST_CASE("compare says below its table what auto would take, and its regret by 
   };
   double best = seconds(*chosen);
   for (const auto& record : records) best = std::min(best, seconds(record));
-  const bool ties = (*chosen)["comparison"]["auto"]["ties"];  // by the yardstick of the recommendation
+  const bool ties = (*chosen)["comparison"]["auto"]["ties"];  // by the criterion of the recommendation
   CHECK(contains(run.out, ", which ties with ") == (ties && seconds(*chosen) > best));
   CHECK((*chosen)["comparison"]["auto"]["regret"].get<double>() ==
         doctest::Approx(seconds(*chosen) / best - 1).epsilon(1e-6));

@@ -1,4 +1,4 @@
-// The copy bandwidth that is kept from one run to the next.
+// Copy bandwidths cached across runs.
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@ const std::string show = "grep -o '\"copy_bandwidth\": [0-9.e+]*' made/result.js
 }  // namespace
 
 TEST_CASE("a run takes the copy bandwidth that was measured before") {
-  // 1234567 bytes a second, no measurement of any machine.
+  // 1234567 bytes per second, which no machine measures.
   const Result result = shell(begin + "$femcg info --measure > info && sed -i 's/: [0-9.e+]*/: 1234567.0/' $kept\n" +
                               run + show + "$femcg info | grep copies; OMP_NUM_THREADS=2 $femcg info | grep copies\n" +
                               "$femcg info --measure > info; grep -c 1234567 $kept; ls cache/femcg");

@@ -1,4 +1,4 @@
-// Meshes of geometry files that are kept from one run to the next.
+// Meshes of geometry files cached across runs.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -85,7 +85,7 @@ TEST_CASE("another option or another content is another mesh") {
   cached_or_made(folder.path, key, some_mesh);
   CHECK_THROWS_AS(cached_or_made(folder.path, {"size: 2", "a solid"}, never), std::logic_error);
   CHECK_THROWS_AS(cached_or_made(folder.path, {"size: 1", "a solie"}, never), std::logic_error);
-  // The key is compared itself, whatever its checksum.
+  // The key itself is compared, not only its checksum.
   cached_or_made(folder.path, {"size: 2", "a solid"}, some_mesh);
   REQUIRE(folder.files().size() == 2);
   const fs::path first = folder.files()[0], second = folder.files()[1];
@@ -179,7 +179,7 @@ TEST_CASE("the longest unused go where all take too much") {
   fs::last_write_time(folder.files().front(), fs::file_time_type::clock::now() - std::chrono::hours(2));
   cached_or_made(folder.path, {"size: 2", ""}, some_mesh, 5 * bytes / 2);
   CHECK(folder.files().size() == 2);
-  cached_or_made(folder.path, key, never);  // it is used, and no longer the oldest
+  cached_or_made(folder.path, key, never);  // used now, and no longer the oldest
   for (const fs::path& file : folder.files())
     if (fs::last_write_time(file) < fs::file_time_type::clock::now() - std::chrono::hours(1)) FAIL("not used");
   cached_or_made(folder.path, {"size: 3", ""}, some_mesh, 5 * bytes / 2);
@@ -243,5 +243,5 @@ TEST_CASE("a second run finds the mesh, unless it is told not to" * needs_gmsh()
             "--set mesh.order=2 --output 4 && grep -l 'kept by an earlier run' */result.json; "
             "grep -ho '\"integral\": [0-9.]\\{8\\}' */result.json | sort -u | wc -l; ls cache/femcg/meshes | wc -l");
   CHECK(result.err.empty());
-  CHECK(result.out == "2/result.json\n1\n2\n");  // the second order is another mesh, though of the same cube
+  CHECK(result.out == "2/result.json\n1\n2\n");  // order 2 is another mesh, of the same cube
 }

@@ -1,4 +1,4 @@
-// What a case file or a value may bring that no person means: it is answered in a sentence, soon, and in little memory.
+// Absurd contents of a case file or a value: refused with a sentence, quickly, and with little memory.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ namespace {
 
 const std::string mesh_line = "mesh: {box: {cells: [4, 4]}}\n";
 
-/// The problems of a case of a good mesh on line 1 and the given lines from line 2, the file's name cut off.
+/// Problems of a case with a valid mesh on line 1 and the given lines from line 2, without the file's name.
 std::vector<std::string> problems(const std::string& lines, const std::vector<Override>& overrides = {}) {
   const fs::path file = fs::temp_directory_path() / ("femcg_test_case_limits_" + std::to_string(::getpid()) + ".yaml");
   std::ofstream(file, std::ios::binary) << mesh_line << lines;
@@ -38,7 +38,7 @@ std::vector<std::string> problems(const std::string& lines, const std::vector<Ov
   return sentences;
 }
 
-/// The only one.
+/// The only problem.
 std::string problem(const std::string& lines, const std::vector<Override>& overrides = {}) {
   const std::vector<std::string> all = problems(lines, overrides);
   REQUIRE(all.size() == 1);
@@ -54,7 +54,7 @@ double seconds(const auto& work) {
 }  // namespace
 
 TEST_CASE("what stands behind the end of a value is named") {
-  const std::string little = femcg::tests::little_memory;  // an endless list of empty documents leaves it at once
+  const std::string little = femcg::tests::little_memory;  // endless empty documents would exceed it
   check_refused("check $cases/minimal.yaml --set 'mesh.box.cells=[4,4],'",
                 "--set mesh.box.cells: ',' stands behind the end of the value", little);
   check_refused("matrix $matrices/laplace.mtx --operators '[csr],'",

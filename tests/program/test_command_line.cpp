@@ -1,4 +1,4 @@
-// The built program as its user meets it: what it prints where, and its exit status.
+// The built program as seen by its user: output and exit status.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -102,7 +102,7 @@ TEST_CASE("check prints a case that checks to itself") {
       "$femcg check --set mesh.box.cells=[8,8] $cases/minimal.yaml --set degree=2 --output 'a: b' > "
       "minimal.yaml && $femcg check minimal.yaml");
   CHECK(second.status == 0);
-  // Behind it stands how much memory is free, which varies.
+  // Followed by the free memory, which varies.
   const auto the_case = [](const Result& of) { return of.out.substr(0, of.out.find("# Memory")); };
   CHECK(the_case(second) == the_case(first));
   CHECK(program_run("check --quiet $cases/minimal.yaml").out.empty());
@@ -125,7 +125,7 @@ TEST_CASE("run says by its status whether it converged") {
   check_refused("run $cases/minimal.yaml --set boundary.lfet.value=1", "--set boundary.lfet");
   const Result without_vtu = shell(run + " --quiet && " + run + " --quiet --set output.vtu=false; ls results/minimal");
   CHECK(without_vtu.out ==
-        "case.yaml\nresiduals.csv\n" + result_page + "result.json\nrun.log\n");  // nothing of the run before
+        "case.yaml\nresiduals.csv\n" + result_page + "result.json\nrun.log\n");  // nothing of the previous run
   const Result nowhere = shell(run + " --output /dev/null/here");
   CHECK(nowhere.status == 3);
   CHECK(nowhere.out.empty());
@@ -206,7 +206,7 @@ TEST_CASE("Ctrl-C, SIGTERM and a closed terminal end a run in order, with what i
     CHECK(contains(result.out, "case.yaml\nresiduals.csv\n" + result_page + "result.json\nrun.log\nsolution.vtu\n"));
     CHECK(contains(result.out, "\"reason\": \"interrupted\""));
   }
-  // Under nohup a closed terminal changes nothing.
+  // Under nohup, closing the terminal has no effect.
   const Result nohup = shell("trap '' HUP; " + endless + "kill -HUP $!; sleep 1; kill -0 $! && kill -KILL $!");
   CHECK(nohup.status == 0);
 }

@@ -1,4 +1,4 @@
-// femcg compare and femcg matrix as their user meets them.
+// femcg compare and femcg matrix as seen by their user.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ const std::string square = " $cases/minimal.yaml --set mesh.box.cells=[12,10] --
 const std::string make = "$femcg compare" + square + quick + " --quiet --operators csr,sell --output made\n" +
                          "cp made/compare.json copy.json\n";
 
-/// Runs a command whose results go to the folder `made`, and reads its compare.json.
+/// Runs a command with results in the folder `made`, and reads its compare.json.
 struct Comparison {
   explicit Comparison(const std::string& command)
       : printed(shell(command + " --output made && echo '### compare.json' && cat made/compare.json")) {
@@ -28,7 +28,7 @@ struct Comparison {
     const std::size_t json = printed.out.find("### compare.json\n");
     const std::string text = printed.out.substr(json + 17);
     records = ordered_json::parse(text);
-    CHECK(lines(text) == std::ssize(records) + 2);  // one a line
+    CHECK(lines(text) == std::ssize(records) + 2);  // one per line
     printed.out.resize(json);
   }
   const ordered_json& of(const std::string& name) const {
@@ -40,7 +40,7 @@ struct Comparison {
   ordered_json records;
 };
 
-/// The longest line in characters of ASCII.
+/// Length of the longest line, in ASCII characters.
 std::size_t widest_line(const std::string& text) {
   std::istringstream stream(text);
   std::size_t widest = 0;
@@ -48,7 +48,7 @@ std::size_t widest_line(const std::string& text) {
   return widest;
 }
 
-/// Shell that writes a file of a header and lines.
+/// Shell lines that write a file of a header and lines.
 std::string matrix_file(const std::string& name, const std::string& header, const std::string& lines) {
   return "printf '%%%%MatrixMarket matrix " + header + "\\n" + lines + "' > " + name + "\n";
 }
@@ -73,7 +73,7 @@ TEST_CASE("several right-hand sides: a table, records and a baseline for each nu
                           quick + " --operators csr,eigen --right-hand-sides 4 --baseline first/compare.json");
   REQUIRE(matrix.records.size() == 4);
   for (const ordered_json& record : matrix.records) {
-    const double ratio = record["comparison"]["baseline_ratio"];  // against the same number
+    const double ratio = record["comparison"]["baseline_ratio"];  // relative to the same number
     CHECK(ratio > 0);
   }
 }
@@ -231,7 +231,7 @@ TEST_CASE("a case whose right-hand side is zero is compared by its products") {
   const Comparison zero("$femcg compare $cases/minimal.yaml --device cpu,cpu --operators csr,lma-atomic" + quick);
   CHECK(zero.printed.err == "note: products only, no CG: the right-hand side is zero\n");
   CHECK(contains(zero.printed.out, "products/s"));
-  REQUIRE(zero.records.size() == 2);  // a device that is named twice is one
+  REQUIRE(zero.records.size() == 2);  // a device named twice counts once
   CHECK(zero.of("csr")["comparison"]["status"] == "timed");
   CHECK(zero.of("csr")["solve"]["iterations_per_second"] == 0);
   CHECK(zero.of("csr")["apply"]["median_seconds"] > 0);
@@ -456,7 +456,7 @@ TEST_CASE("matrices of any size within the range of the precision are timed with
 }
 
 TEST_CASE("reordering finds the chain in a shuffled one, and says both bandwidths") {
-  constexpr int n = 31, stride = 12;  // without a common divisor
+  constexpr int n = 31, stride = 12;  // coprime
   std::string entries;
   for (int i = 0; i < n; ++i) {
     entries += fmt::format("{0} {0} 2\\n", i + 1);

@@ -1,5 +1,5 @@
-// Several processes, as mpirun starts them: products and CG in distributed_products.cpp; here whole runs of the program
-// against runs of one process, and what happens when a process fails.
+// Several processes started by mpirun: products and CG in distributed_products.cpp; here whole runs of the program,
+// compared with runs on one process, and failures of a process.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -23,13 +23,13 @@ namespace {
 
 bool without_mpi() { return *FEMCG_MPIRUN == '\0'; }
 bool on_gpu() { return tests::device() == femcg::operators::Device::cuda; }
-/// For cases that take several processes: skipped where the build has no MPI. Those that nothing on a GPU differs in
-/// are the host's.
+/// Skips cases with several processes in a build without MPI. Cases that do not depend on the device run on the host
+/// only.
 doctest::skip needs_mpi() { return doctest::skip(without_mpi() || on_gpu()); }
 doctest::skip needs_mpi_on_any_device() { return doctest::skip(without_mpi()); }
 doctest::skip needs_mpi_on_gpu() { return doctest::skip(without_mpi() || !on_gpu()); }
 
-/// Shell that makes `$mpirun N` start N processes on a machine of few cores, whoever the user is.
+/// Shell lines that let `$mpirun N` start N processes on a machine with few cores, for any user.
 const std::string prepare = fmt::format(
     "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1\n"
     "export OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_hwloc_base_binding_policy=none OMP_NUM_THREADS=1\n"
@@ -47,7 +47,7 @@ const std::string square =
     "exact: \"x*y\"\n"
     "output: {probes: {middle: [0.5, 0.5]}, boundary: true}\n";
 
-/// What a run printed into result.json, between marks.
+/// Record that a run printed from result.json, between marks.
 nlohmann::json record_of(const Result& result, const std::string& name) {
   const std::string begin = "<" + name + ">", end = "</" + name + ">";
   const std::size_t from = result.out.find(begin), to = result.out.find(end);
@@ -125,7 +125,7 @@ TEST_CASE("several processes come to the result of one, the same to the bit from
   CHECK(contains(listed, "solution_3.vtu"));
   const int page = tests::result_page.empty() ? 0 : 1;
   CHECK(lines(listed) ==
-        2 + (14 + page) + (12 + page) + (7 + page) + 1);  // without pieces a later run leaves none of an earlier one
+        2 + (14 + page) + (12 + page) + (7 + page) + 1);  // without pieces, a later run leaves none of an earlier one
 }
 
 TEST_CASE("all that is measured of a solution is what one process measures, on all cells, with any partition" *
@@ -137,7 +137,7 @@ TEST_CASE("all that is measured of a solution is what one process measures, on a
       "solver: {operator: csr, tolerance: 1e-11}\n"
       "exact: \"x*y\"\n"
       "output: {vtu: false, probes: {vertex: [0.5, 0.5, 0.5], inside: [0.9, 0.1, 0.3]}}\n";
-  const std::string plate =  // two parts that do not touch, and that nothing holds
+  const std::string plate =  // two parts that do not touch, without prescribed values
       fmt::format(
           "mesh: {{file: \"{}/tests/meshes/two_parts.msh\", refine: 2}}\ndegree: 3\n"
           "equation: {{source: \"x < 2 ? x - 0.5 : 3.3333333333333333333 - x\"}}\n"
@@ -215,7 +215,7 @@ TEST_CASE("several processes have the levels of multigrid that one has, and its 
     for (std::size_t level = 0; level < 3; ++level)
       CHECK(several["hierarchy"][level]["unknowns"] == one["hierarchy"][level]["unknowns"]);
     CHECK(several["solve"]["reason"] == "converged");
-    const double systems = several.contains("loads") ? 2 : 1;  // whose iterations are added up
+    const double systems = several.contains("loads") ? 2 : 1;  // iterations are summed
     CHECK(std::abs(number(one, "/solve/iterations") - number(several, "/solve/iterations") / systems) <= 2);
   }
   const nlohmann::json near = record_of(result, "near");
@@ -313,13 +313,13 @@ TEST_CASE("operators by default, several loads, single precision, floating parts
     most = std::max(most, number(at_once["loads"][load], "/solve/iterations"));
   }
   CHECK(at_once["solve"]["cg"] == "batched");
-  CHECK(block["solve"]["cg"] == "block");  // of two loads on processors, as with one process
+  CHECK(block["solve"]["cg"] == "block");  // for two loads on processors, as with one process
   CHECK(number(block["loads"][0], "/solve/iterations") < number(at_once["loads"][0], "/solve/iterations"));
-  CHECK(number(at_once["processes"][0], "/products") <= most + 15);  // one for both; and timed ones
+  CHECK(number(at_once["processes"][0], "/products") <= most + 15);  // one for both, and timed ones
   CHECK(of_loads["operator"]["requested"] == "auto");
   CHECK(!of_loads["operator"]["why"].get<std::string>().empty());
   CHECK(record_of(result, "neumann")["processes"][5]["cells"] == 0);
-  const std::string told = "in the loop: ";  // by one process
+  const std::string told = "in the loop: ";  // printed by one process
   CHECK(contains(result.out, told));
   CHECK(result.out.find(told) == result.out.rfind(told));
 }
@@ -446,7 +446,7 @@ end of script
 }
 
 TEST_CASE("the model of several processes adds up what cells, messages and sums take") {
-  // The second process has 4 of 10 cells, 3 at the interface, and 12 of 20 unknowns, and sends 8 numbers to 2 others.
+  // The second process has 4 of 10 cells, 3 at the interface, and 12 of 20 unknowns, and sends 8 values to 2 others.
   const std::vector<femcg::operators::SubdomainSize> surfaces{
       {.cells = 3, .interface_cells = 1, .unknowns = 10, .sent = 4, .neighbours = 1},
       {.cells = 4, .interface_cells = 3, .unknowns = 12, .sent = 8, .neighbours = 2},
@@ -458,12 +458,12 @@ TEST_CASE("the model of several processes adds up what cells, messages and sums 
   const auto found = femcg::solver::predict_scaling(one, whole, surfaces, 8, messages);
   CHECK(found.exchange == doctest::Approx(2 * 0.5 + 8 * 8 / 32.0));
   CHECK(found.sums == doctest::Approx(2 * 0.25 * 2));
-  CHECK(found.vector == doctest::Approx(3 + 1 + 3 + 3 + 1));  // interface, interior, exchange, passes, sums
-  CHECK(found.beside == doctest::Approx(3 + 3 + 3 + 1));      // the interior takes 1 while 3 go by
+  CHECK(found.vector == doctest::Approx(3 + 1 + 3 + 3 + 1));  // interface, interior, exchange, vector kernels, sums
+  CHECK(found.beside == doctest::Approx(3 + 3 + 3 + 1));      // the interior takes 1 during the exchange's 3
   CHECK(contains(femcg::solver::to_text(one, std::vector{found}, messages.device), "1.50        38%"));
 
-  // GPUs send to all neighbours at once, and their latency is that of kernels. Of the product's 10 each launch takes 2,
-  // of the passes' 5 they take 1 whatever their length.
+  // GPUs send to all neighbours at once, and their latency is that of kernels. Size-independent parts: 2 of the
+  // product's 10, per launch, and 1 of the vector kernels' 5.
   messages.device = femcg::operators::Device::cuda;
   const femcg::solver::OneProcess launched{.product = 10, .passes = 5, .product_start = 2, .passes_start = 1};
   const auto gpus = femcg::solver::predict_scaling(launched, whole, surfaces, 8, messages);
@@ -498,7 +498,7 @@ TEST_CASE("what several processes do not have is refused with a sentence and sta
     CHECK(result.out.empty());
     const std::size_t at = result.err.find(part);
     REQUIRE(at != std::string::npos);
-    CHECK(result.err.find(part, at + 1) == std::string::npos);  // said once
+    CHECK(result.err.find(part, at + 1) == std::string::npos);  // printed once
   };
   const std::string run = "$mpirun 2 $femcg run square.yaml --output here ";
   check_refused(run + "--set output.fields=[flux]", "output.fields with more than u is for one process");
@@ -538,7 +538,7 @@ TEST_CASE("several processes compare operators, each made from its cells and hel
     CHECK(rows[i].at("operator").at("name") == alone[i].at("operator").at("name"));
     CHECK(number(rows[i], "/problem/unknowns") == number(alone[i], "/problem/unknowns"));
     CHECK(number(rows[i], "/comparison/agreement") <= number(rows[i], "/comparison/agreement_bound"));
-    // A row's terms are added up in another order, of which the bound grows with the parts.
+    // A row's terms are summed in another order; the bound grows with the number of parts.
     CHECK(number(rows[i], "/comparison/agreement_bound") < 10 * number(alone[i], "/comparison/agreement_bound"));
     CHECK(rows[i].at("processes").size() == 3);
     CHECK(rows[i].at("comparison").at("repetitions") == 2);
@@ -599,7 +599,7 @@ TEST_CASE("several processes compare operators on a matrix, of which each has ro
   CHECK(missing.status == 2);
   const std::size_t at = missing.err.find("none.mtx");
   REQUIRE(at != std::string::npos);
-  CHECK(missing.err.find("none.mtx", at + 1) == std::string::npos);  // said once
+  CHECK(missing.err.find("none.mtx", at + 1) == std::string::npos);  // printed once
 }
 
 TEST_CASE("more processes than GPUs end with the counts, or share one, or run on processors" * needs_mpi_on_gpu()) {

@@ -1,5 +1,5 @@
-// Whatever call to the file system fails, and whenever: a results folder then has all files of the earlier results, or
-// all of the new ones, or it lacks the one file that says that it is whole; and nothing else is left in it.
+// Any file system call fails at any time: the results folder then has all files of the earlier results, or all of the
+// new ones, or lacks the file that marks it complete; and it contains nothing else.
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -22,8 +22,8 @@
 
 namespace {
 
-/// How many calls are left until one fails, and with what; 0: none does. What goes to a terminal is not counted. A
-/// directory that cannot be flushed, and a copy bandwidth that cannot be kept, are no failure of the command.
+/// Number of calls until one fails, and its error; 0: none fails. Output to a terminal is not counted. A directory that
+/// cannot be flushed, or a copy bandwidth that cannot be cached, does not make the command fail.
 long until_failure = 0;
 int failure = ENOSPC;
 
@@ -35,7 +35,7 @@ bool fails() {
 
 }  // namespace
 
-// Before those of the C library.
+// These replace the functions of the C library.
 extern "C" ssize_t write(int descriptor, const void* data, size_t size) {
   if (descriptor > 2 && fails()) return -1;
   return syscall(SYS_write, descriptor, data, size);
@@ -51,8 +51,8 @@ namespace solver = femcg::solver;
 namespace fs = std::filesystem;
 using Contents = std::map<std::string, std::string>;
 
-/// A folder for the test, without a cache: whether speeds are written there depends on the load of the machine, and the
-/// number of calls with it.
+/// A folder for the test, without a cache: writing bandwidths there depends on the load of the machine, and would
+/// change the number of calls.
 struct Folder {
   Folder() {
     fs::create_directories(path);
@@ -76,8 +76,8 @@ std::vector<std::string> names_of(const Contents& all) {
   return names;
 }
 
-/// `write(false)` writes the earlier results and `write(true)` the new ones, whose n-th call fails, n = 1, 2, ... until
-/// none is left to fail. `whole` is the file that says that the others are of one run.
+/// write(false) writes the earlier results and write(true) the new ones, whose n-th call fails, n = 1, 2, ... until
+/// none fails any more. `whole`: file that marks the others as belonging to one run.
 template <class Write>
 void fail_one_after_the_other(const fs::path& results, const std::string& whole, const Write& write) {
   int kept = 0, replaced = 0, neither = 0;
@@ -127,7 +127,7 @@ TEST_CASE("the results of a run, where a call to the file system fails") {
   const fs::path file = folder.path / "case.yaml", results = folder.path / "results";
   std::ofstream(file) << "mesh: {box: {cells: [30, 30]}}\nequation: {source: 1}\nboundary: {left: {value: 0}}\n"
                          "solver: {device: cpu, operator: csr, preconditioner: jacobi}\n";
-  setenv("XDG_CACHE_HOME", (folder.path / "cache").c_str(), 1);  // of what a run reads, and would measure
+  setenv("XDG_CACHE_HOME", (folder.path / "cache").c_str(), 1);  // cached data that a run would measure
   solver::renewed_copy_bandwidth(femcg::operators::Device::host, true);
   for (const int error : {ENOSPC, EIO}) {
     failure = error;

@@ -1,4 +1,4 @@
-// What a run writes for those who look at pictures: names and units, gradients and fluxes, the boundary.
+// Files of a run for visualisation: names and units, gradients and fluxes, the boundary.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -21,13 +21,13 @@ using namespace femcg::tests;
 
 namespace {
 
-/// Runs a case into the folder `made`, quietly, and then what comes after.
+/// Runs a case into the folder `made`, quietly, followed by `then`.
 std::string run(const std::string& text, const std::string& then) {
   return file("case.yaml", text) + "$femcg run case.yaml --quiet --threads 2 --set solver.device=cpu " +
          "--set output.directory=made " + then;
 }
 
-/// What check_fields.py does, which must succeed.
+/// Runs check_fields.py, which must succeed.
 std::string vtk(const std::string& arguments) {
   return "&& '" FEMCG_VTK_PYTHON "' '" + (source_directory() / "tests/check_fields.py").string() + "' " + arguments;
 }
@@ -35,7 +35,7 @@ std::string vtk(const std::string& arguments) {
 const std::string plate =
     "mesh: {box: {cells: [4, 3], distort: 0.1}}\ndegree: 2\nboundary: {left: {value: 0}, right: {value: 1}}\n";
 
-/// Of regions and groups, in every file.
+/// Names of regions and groups, in every file.
 const std::string names = "text region_names: box\ntext group_names: left | right | bottom | top\n";
 
 }  // namespace
@@ -102,7 +102,7 @@ TEST_CASE("cells share points as far as the fields are continuous") {
   };
   CHECK(points("[u]") == "63\n");
   CHECK(points("[u, recovered_flux]") == "63\n");
-  CHECK(points("[recovered_gradient, flux]") == "108\n");  // 12 cells of 9
+  CHECK(points("[recovered_gradient, flux]") == "108\n");  // 12 cells with 9 points each
 }
 
 TEST_CASE("each load has fields of its own, and they are those of its case alone") {
@@ -230,7 +230,7 @@ TEST_CASE("output.subset: cells of regions and within a box, in every file") {
   CHECK(cells("subset: {box: {max: [0.5, 2]}}") == "16 of type 70 in 0 0.5 0 1 0 0\n12 of type 68 in 0 0.5 0 1 0 0\n");
   CHECK(cells("degree: 1, subset: {regions: [box], box: {min: [0.5, 0.5], max: [1, 1]}}") ==
         "8 of type 9 in 0.5 1 0.5 1 0 0\n6 of type 3 in 0.5 1 0.5 1 0 0\n");
-  // Of no cell on the boundary.
+  // No selected cell is on the boundary.
   const Result inside = shell(run(box + "subset: {box: {min: [0.25, 0.25], max: [0.5, 0.5]}}}\n",
                                   vtk("cells made/solution.vtu") + vtk("points made/boundary.vtu")));
   CHECK(inside.out == "2 of type 70 in 0.25 0.5 0.25 0.5 0 0\n0\n");
@@ -262,7 +262,8 @@ TEST_CASE("what cannot be written is refused before anything is solved, and size
   refused("subset: {box: {min: [1, 0], max: [0, 1]}}",
           "case.yaml:4:43: output.subset.box.max must be nowhere below output.subset.box.min");
   refused("subset: {box: {min: [1, 0, 0]}}", "output.subset.box.min must be a point of 2 coordinates, not 3");
-  // The estimate before, which femcg check says too, and what was written: blocks that are stored, and runs of zeros.
+  // The estimate, which femcg check prints too, compared with the written size: blocks that are stored, and runs of
+  // zeros.
   const std::string big =
       "--set 'mesh.box={cells: [150, 150], distort: 0.1}' --set output.boundary=true "
       "--set solver.tolerance=1e-13 ";
@@ -289,7 +290,7 @@ TEST_CASE("what cannot be written is refused before anything is solved, and size
 
 namespace {
 
-/// A case on cells of one shape, whose solution is of degree 2.
+/// A case on cells of one shape, with a solution of degree 2.
 std::string saddle(const std::string& cell, int degree) {
   const bool solid = cell == "tetrahedron" || cell == "hexahedron";
   return "mesh: {box: {cells: " + std::string(solid ? "[3, 2, 2]" : "[4, 3]") + ", cell: " + cell +
@@ -321,7 +322,7 @@ TEST_CASE("solver.initial: a solution that is there already takes no iteration, 
           run_into("low", "low.yaml", "--set solver.tolerance=1e-14 --set 'output.fields=" + fields + "'");
       const std::string high = run_into("high", "high.yaml", "--set solver.tolerance=1e-12 --set solver.initial=low");
       const nlohmann::json solve = record_after(cases + low + " && " + high, "high")["solve"];
-      CHECK(solve["iterations"] <= 5);  // from which the energy of the error is known
+      CHECK(solve["iterations"] <= 5);  // at which the energy of the error is known
       CHECK(solve["reason"] == "converged");
       CHECK(solve["true_relative_residual"].get<double>() < 1e-12);
     }

@@ -1,4 +1,4 @@
-// Curved domains and the cases of cases/ that come from geometry, on the host or on a GPU; needs Gmsh.
+// Curved domains and the cases of cases/ with geometries, on the host or on a GPU; needs Gmsh.
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ namespace {
 
 constexpr double tolerance = 1e-12;
 
-/// The product of every operator on the device of the tests against the quadrature's, as far as rounding allows.
+/// Compares the products of all operators on the device of the tests with the quadrature's, up to rounding.
 template <class T>
 void check_products(const operators::BilinearForm& form) {
   const operators::ElementMatrices matrices = operators::assemble_element_matrices(form);
@@ -37,9 +37,9 @@ void check_products(const operators::BilinearForm& form) {
   }
 }
 
-/// Solves again by operators on the device of the tests, and compares with csr's solution on the host. Both stop at
-/// |r| = tolerance |b|, where an error is as large times at most the condition number, which is about
-/// (2 iterations / log(2 / tolerance))^2.
+/// Solves again by operators on the device of the tests, and compares with csr's solution on the host. Both stop at |r|
+/// = tolerance |b|, where the error may exceed this by a factor of the condition number, about (2 iterations / log(2 /
+/// tolerance))^2.
 void check_on_device(const Solved& on_host, const solver::Case& resolved, const mesh::Mesh& mesh) {
   check_products<double>(on_host.problem->form());
   check_products<float>(on_host.problem->form());
@@ -87,7 +87,7 @@ TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cell
         errors.push_back(solver::measure_errors(*made.problem.exact, *solved.problem, solved.dofs).l2);
       }
       // The boundary is interpolated with an error of h^(g+1), and of h^(g+2) for even g by symmetry about each edge's
-      // middle.
+      // midpoint.
       const double rate = std::log2(errors[0] / errors[1]);
       CAPTURE(rate);
       CHECK(rate > order + 1 - 0.2);
@@ -121,7 +121,7 @@ TEST_CASE("the heat sink's balance closes: what the base takes in, the air takes
       solver::measure(*solved.problem, solved.problem->loads().front(), {}, solved.dofs);
   CHECK(quantities.flux.at("bottom") > 10);
   CHECK(std::abs(quantities.flux.at("bottom") + quantities.flux.at("air")) < 1e-6 * quantities.flux.at("bottom"));
-  // Independent of how fluxes are computed: the Robin loss integrated over the air's facets from the nodal values.
+  // Independent of the computation of fluxes: the Robin loss integrated over the air's facets from the nodal values.
   const operators::BilinearForm& form = solved.problem->form();
   operators::FacetEvaluator evaluator(*solved.space, form.quadrature);
   double loss = 0;
@@ -171,7 +171,7 @@ TEST_CASE("a keyway weakens a shaft by a little" * needs_gmsh()) {
   const solver::Quantities quantities =
       solver::measure(*solved.problem, solved.problem->loads().front(),
                       solver::locate_probes(resolved.output.probes, mesh), solved.dofs);
-  // A full circle of radius 1 has u(0) = 1/2 and integral pi / 4: a keyway takes a little off both.
+  // A full circle of radius 1 has u(0) = 1/2 and integral pi / 4: a keyway reduces both slightly.
   CHECK(quantities.maximum < 0.5);
   CHECK(quantities.maximum > 0.4);
   CHECK(quantities.integral < M_PI / 4);

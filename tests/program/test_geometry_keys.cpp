@@ -1,4 +1,4 @@
-// What a case may say of a mesh file: groups by a point nearby and by the file's names, unit, scale and sizes.
+// Keys of a case for a mesh file: groups by a point nearby and by the file's names, unit, scale and sizes.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -15,12 +15,12 @@ using doctest::Approx;
 
 namespace {
 
-/// What check says to a case; `files` is shell that makes what it names.
+/// Output of femcg check for a case; `files`: shell lines that make its files.
 Result check_of(const std::string& files, const std::string& yaml) {
   return shell(files + file("case.yaml", yaml) + "$femcg check case.yaml");
 }
 
-/// A bar of 2 x 1 x 1 with a hole of radius 0.2 through its middle, along z.
+/// A bar of 2 x 1 x 1 with a hole of radius 0.2 through its centre, along z.
 const std::string bar =
     "SetFactory(\"OpenCASCADE\");\nBox(1) = {0, 0, 0, 2, 1, 1};\nCylinder(2) = {1, 0.5, -1, 0, 0, 3, 0.2};\n"
     "BooleanDifference{ Volume{1}; Delete; }{ Volume{2}; Delete; }\nMesh.MeshSizeMax = 0.5;\n";
@@ -39,7 +39,7 @@ TEST_CASE("a face or solid by a point nearby" * needs_gmsh()) {
                             "$femcg mesh case.yaml --output made");
   INFO(made.out, made.err);
   CHECK(made.status == 0);
-  // By the measures in the table: pi times diameter, and the end.
+  // Areas in the table: pi times diameter, and the end.
   const auto area = [&](const std::string& group) {
     for (std::istringstream lines(made.out); lines;) {
       std::string line;
@@ -63,7 +63,7 @@ TEST_CASE("a face or solid by a point nearby" * needs_gmsh()) {
   CHECK(contains(tie.err, "group 'edge': entities "));
   CHECK(contains(tie.err, "of dimension 2 are as near to (0, 0, 0.5), at 0: take a point that is nearer"));
 
-  // A point in another unit is mostly far away.
+  // A point in another unit usually is far away.
   const Result far = check_of(
       file("bar.geo", bar), "degree: 1\nmesh: {file: bar.geo, groups: {end: {dimension: 2, near: [100, 0.5, 0.5]}}}\n");
   CHECK(contains(far.err,
@@ -71,7 +71,7 @@ TEST_CASE("a face or solid by a point nearby" * needs_gmsh()) {
 }
 
 TEST_CASE("the distance to every shape of cell and facet" * needs_gmsh()) {
-  // Two cells side by side: the point lies within the second, or nearer to it.
+  // Two adjacent cells: the point lies inside the second, or nearer to it.
   for (const bool tensor : {false, true})
     for (const int dimension : {2, 3}) {
       CAPTURE(tensor);
@@ -103,7 +103,7 @@ TEST_CASE("the distance to every shape of cell and facet" * needs_gmsh()) {
 }
 
 TEST_CASE("solids by the names of a STEP file" * needs_gmsh()) {
-  // Renamed as a CAD program would call them; the first solid is the plate.
+  // Renamed as by a CAD program; the first solid is the plate.
   const std::string named =
       "sed \"s/'Open CASCADE STEP translator 7.6 1.1'/'plate'/; s/'Open CASCADE STEP translator 7.6 1.[2-7]'/'fin'/\" "
       "'" +
@@ -147,7 +147,7 @@ TEST_CASE("the unit that a STEP file states") {
   CHECK(*stated_metres(angle + inch + context) == Approx(0.0254));
   CHECK(mesh::unit_name(*stated_metres(angle + inch + context)) == "in");
   CHECK(mesh::unit_name(2e-3) == "0.002 m");
-  // None, none that can be read, and two that contradict each other.
+  // None, none that can be read, and two contradictory ones.
   CHECK_FALSE(stated_metres(""));
   CHECK_FALSE(stated_metres(angle + context));
   CHECK_FALSE(stated_metres(angle + "#1=(LENGTH_UNIT()NAMED_UNIT(*)SI_UNIT(.FURLONG.,.METRE.));" + context));
@@ -224,7 +224,7 @@ TEST_CASE("unit and scale: the mesh is in metres, and so is all that a case says
       contains(measured("file: box.step, size: 0.1, scale: 100", groups(0.1), 0.1), "to metres and multiplied by 100"));
   CHECK(contains(measured("file: box.step, size: 0.01, unit: cm", groups(0.01), 0.01),
                  "lengths were taken as cm, though the file states mm: the mesh measures 0.01 x 0.02 x 0.03"));
-  // As many cells whatever the unit, where the size is that of the same unit.
+  // The number of cells does not depend on the unit, if the size has the same unit.
   const auto cells = [&](const std::string& options) {
     const Result made = shell(files + "$femcg mesh box.geo --output made " + options + " | head -1");
     return made.out;
@@ -249,7 +249,7 @@ TEST_CASE("a wrong unit or scale is one sentence" * needs_gmsh()) {
 }
 
 TEST_CASE("sizes: the cells at a group are as large as it says, and elsewhere as before" * needs_gmsh()) {
-  // The side of the equilateral triangle that a face's mean facet is, by the table.
+  // Side of the equilateral triangle with the mean area of a face's facets, from the table.
   const auto side = [](const std::string& table, const std::string& group) {
     std::istringstream lines(table.substr(table.find("\nfaces\n")));
     for (std::string line; std::getline(lines, line);) {
@@ -282,7 +282,7 @@ TEST_CASE("sizes: the cells at a group are as large as it says, and elsewhere as
   const std::string both = table(", sizes: {left: 0.1, hole: 0.05}, order: 2, refine: 0");
   CHECK(side(both, "left") == Approx(0.1).epsilon(0.15));
   CHECK(side(both, "hole") == Approx(0.05).epsilon(0.1));
-  // Of the region, whose cells alone have the size; in another unit; larger than elsewhere.
+  // Size at a region, whose cells alone have it; in another unit; larger than elsewhere.
   CHECK(side(table(", sizes: {left: 0.5}"), "left") > 0.3);
   const std::string in_mm =
       shell(file("bar.geo", named) +

@@ -1,4 +1,5 @@
-// femcg init: what it writes checks, solves, and checks with its examples too; what is there stays.
+// femcg init: the written case passes the check, also with its examples, and can be solved; existing files are not
+// changed.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -17,7 +18,7 @@ using namespace femcg::tests;
 
 namespace {
 
-/// Shell that makes keys of the lines that are examples.
+/// Shell command that turns example lines into keys.
 const std::string with_examples =
     "sed -E 's/^( *)# ( *[a-z_]+: *[^ #].*)$/\\1\\2/; s/^( *)# (groups: )/\\1\\2/; s/^  #   /    /' ";
 
@@ -60,7 +61,7 @@ TEST_CASE("init of a geometry names the file and says how its groups are found" 
                            "'my part.yaml' > all.yaml && $femcg check all.yaml");
   INFO(all.err);
   CHECK(all.status == 0);
-  // Two planes of z, each with the faces that lie in it; six fins and the plate.
+  // Two planes of z, each with its faces; six fins and the plate.
   CHECK(contains(made.out, "    bottom: {dimension: 2, tags: [5]}   # plane z = 0, area 0.0036\n"));
   CHECK(
       contains(made.out,

@@ -1,5 +1,4 @@
-// `femcg mesh`: measures against formulas, VTK reading the files, and the draft of
-// groups.
+// `femcg mesh`: measures compared with formulas, files read by VTK, and the draft of groups.
 #include "solver/inspection/inspection.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +19,7 @@ using solver::Inspection;
 
 namespace {
 
-/// Two solids, 2 x 1 x 1 and 1 x 1 x 1, that share a face; two ends have names.
+/// Two solids, 2 x 1 x 1 and 1 x 1 x 1, with a common face; two ends have names.
 const std::string two_boxes =
     "SetFactory(\"OpenCASCADE\");\nBox(1) = {0, 0, 0, 2, 1, 1};\nBox(2) = {2, 0, 0, 1, 1, 1};\n"
     "BooleanFragments{ Volume{1, 2}; Delete; }{}\nPhysical Volume(\"steel\") = {1};\n"
@@ -153,7 +152,7 @@ TEST_CASE("the draft of groups is what check accepts" * needs_gmsh()) {
   CHECK(made.status == 0);
   CHECK(contains(made.out, "region_2: {dimension: 3, tags: [2]}   # volume 1 about (2.5, 0.5, 0.5)"));
   CHECK(contains(made.out, "lies inside, where no condition can hold"));
-  CHECK_FALSE(contains(made.out, "face_1:"));  // it has a name: left
+  CHECK_FALSE(contains(made.out, "face_1:"));  // it is named: left
   CHECK(contains(made.out, "  size: 0.5\n"));
   const std::string checked = made.out.substr(made.out.find("---"));
   CHECK(contains(checked, "region_2: {dimension: 3, tags: [2]}"));
@@ -168,7 +167,7 @@ TEST_CASE("femcg mesh says what is wrong" * needs_gmsh()) {
                 file("two.geo", two_boxes));
   check_refused("mesh two.geo --sise 1", "unknown option '--sise'; did you mean '--size'?", file("two.geo", two_boxes));
   check_refused("mesh broken.geo --output made", "broken.geo: ", file("broken.geo", "Point(1) = {0, 0\n"));
-  // A rule that does not hold is a note: to see what there is.
+  // A rule that does not apply gives a note, so that the entities can be inspected.
   const Result made = shell(file("two.geo", two_boxes) +
                             file("two.yaml", "mesh: {file: two.geo, groups: {hole: {dimension: 2, tags: [99]}}}\n") +
                             "$femcg mesh two.yaml --output made");

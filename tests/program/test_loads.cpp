@@ -1,4 +1,4 @@
-// Several loads with one matrix: each is the case that has its source and boundary values, alone.
+// Several loads with one matrix: each equals the case with its source and boundary values alone.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -29,13 +29,13 @@ const std::string loads =
     "  hot: {source: 0, boundary: {left: {value: 1+y}, bottom: {value: 3}}}\n"
     "  'sun, \"late\" <b>': {boundary: {right: {flux: 3}, top: {ambient: 20*x}}}\n"
     "  nothing: {source: 0, boundary: {top: {ambient: 0}, bottom: {value: 0}}}\n";
-/// What --set makes of the case without loads for each of them.
+/// Options --set that turn the case without loads into each of them.
 const std::vector<std::string> alone = {
     "", "--set equation.source=0 --set boundary.left.value=1+y --set boundary.bottom.value=3",
     "--set boundary.right.flux=3 --set boundary.top.ambient=20*x",
     "--set equation.source=0 --set boundary.top.ambient=0 --set boundary.bottom.value=0"};
 
-/// The sentences about a case with these loads, which begins with the lines of `base`.
+/// Checks the message about a case that consists of `base` and these loads.
 void check_loads_refused(const std::string& given, const std::string& part) {
   check_refused("check case.yaml", part, file("case.yaml", base + given));
 }
@@ -58,8 +58,8 @@ TEST_CASE("several loads are worth it to find the iterations with degree 1 where
   made.problem.loads = {load, load};
   made.problem.loads[1].name = "other";
   const double solved = solver::expected_iterations(solver::Problem(made.problem, space), jacobi);
-  CHECK(by_rule == doctest::Approx(1953).epsilon(0.01));  // of a part that is held all round
-  CHECK(solved == doctest::Approx(5774).epsilon(0.25));   // what CG takes with either
+  CHECK(by_rule == doctest::Approx(1953).epsilon(0.01));  // for a part with prescribed values all around
+  CHECK(solved == doctest::Approx(5774).epsilon(0.25));   // iterations of CG in either case
 }
 
 TEST_CASE("the vectors of a load are those of its problem alone, to the bit") {
@@ -99,7 +99,7 @@ TEST_CASE("the vectors of a load are those of its problem alone, to the bit") {
 
 namespace {
 
-/// Numbers, or objects of numbers, that are equal as far as a tolerance of CG allows.
+/// True if numbers, or objects of numbers, are equal within a tolerance of CG.
 bool is_near(const nlohmann::json& a, const nlohmann::json& b) {
   if (a.is_number()) return std::abs(a.get<double>() - b.get<double>()) <= 1e-6 * (1 + std::abs(b.get<double>()));
   if (a.size() != b.size()) return false;
@@ -119,7 +119,7 @@ TEST_CASE("each load comes out as the case alone, in every result: in turn to th
     CAPTURE(solver);
     const bool in_turn = solver.find("classic") != std::string::npos,
                block = !in_turn && solver.find("batched") == std::string::npos;
-    // What auto takes may differ from run to run.
+    // The choice of auto may differ from run to run.
     const std::string op = solver.find("solver.operator") == std::string::npos ? "--operator csr " : "";
     const std::string options = " --quiet --threads 2 --set solver.device=cpu " + op + solver + " ";
     std::string commands = file("loads.yaml", base + loads) + file("alone.yaml", base) +
@@ -172,7 +172,7 @@ TEST_CASE("files, summary and exit status of a case with loads") {
         "Name=\"u_as given\"", "Name=\"u_sun, &quot;late&quot; &lt;b&gt;\"", "Name=\"u_nothing\""})
     CHECK(contains(files.out, part));
   CHECK_FALSE(contains(files.out, "Name=\"u\""));
-  // The resolved case gives the same once more.
+  // The resolved case gives the same result again.
   const Result again = shell(run +
                              "--quiet && cp made/case.yaml again.yaml && $femcg run again.yaml --quiet "
                              "--set output.directory=again && cmp made/solution.vtu again/solution.vtu");
@@ -252,7 +252,7 @@ TEST_CASE("what is wrong with loads") {
 
 namespace {
 
-/// A case without loads that a study may be of.
+/// A case without loads for studies.
 const std::string studied =
     "mesh: {box: {cells: [4, 4]}}\nequation: {diffusion: 1+x, source: 2*pi^2*(1+x)*sin(pi*x)*sin(pi*y) - "
     "pi*cos(pi*x)*sin(pi*y)}\nboundary: {all: {value: 0}}\nexact: sin(pi*x)*sin(pi*y)\n"
@@ -301,14 +301,14 @@ TEST_CASE("a study shows how quantities change from point to point, without an e
       "output: {probes: {mid: [0.5, 0.5]}}\nsolver: {tolerance: 1e-12}\n";
   const Result refined = run_study(square + "sweep: {mesh.refine: [0, 1, 2, 3]}\n");
   const nlohmann::json changes = json_of(refined.out)["changes"];
-  REQUIRE(changes.size() == 3);  // the minimum stays, and of the flux nothing is lost
+  REQUIRE(changes.size() == 3);  // the minimum does not change, and the flux is exact
   for (const nlohmann::json& each : changes) {
     CHECK(each["points"] == std::vector<int>{1, 2, 3, 4});
     CHECK(each["rates"].size() == 2);
     CHECK(each["rates"][1].get<double>() == doctest::Approx(2).epsilon(0.05));
   }
   CHECK(changes[2]["quantity"] == "u at mid");
-  CHECK(changes[2]["limit"].get<double>() == doctest::Approx(0.0736713533).epsilon(1e-4));  // its series
+  CHECK(changes[2]["limit"].get<double>() == doctest::Approx(0.0736713533).epsilon(1e-4));  // value of its series
   const Result table = shell(file("case.yaml", square + "sweep: {mesh.refine: [0, 1, 2]}\n") +
                              "$femcg run case.yaml && cat results/case/study.csv");
   CHECK(contains(table.out, "\n  changes "));
@@ -327,7 +327,7 @@ TEST_CASE("the error of a solution that rounding ends is that of its residual") 
   const nlohmann::json result = json_of(run_study("mesh: {box: {cells: [5, 1, 1]}}\ndegree: 1\nequation: {source: 1}\n"
                                                   "boundary: {left: {value: 0}}\n")
                                             .out);
-  CHECK(result["solve"]["iterations"] == 5);  // as many as there are eigenvalues
+  CHECK(result["solve"]["iterations"] == 5);  // the number of distinct eigenvalues
   CHECK(result["solve"]["energy_error"].get<double>() < 1e-12);
 }
 
@@ -441,11 +441,11 @@ TEST_CASE("the iterations that are left follow from the slope of the residuals")
   for (int k = 0; k <= 150; ++k) left.add({std::pow(10.0, -0.04 * k)});  // 200 to the tolerance
   CHECK(left.left() == doctest::Approx(50).epsilon(1e-6));
   CHECK(left.done() == doctest::Approx(151.0 / 201).epsilon(1e-6));
-  // Residuals that stay where they are make for more than was expected.
+  // Stagnating residuals raise the estimate above the expectation.
   solver::IterationsLeft in_vain(1e-8, 400);
   for (int k = 0; k < 1000; ++k) in_vain.add({1});
   CHECK(in_vain.left() == doctest::Approx(1200));
-  // Below the tolerance the error is waited for.
+  // Below the tolerance, the error decides.
   solver::IterationsLeft for_error(1e-8, 100);
   for (int k = 0; k <= 100; ++k) for_error.add({std::pow(10.0, -0.08 * k)});
   CHECK(for_error.done() == doctest::Approx(1).epsilon(0.02));

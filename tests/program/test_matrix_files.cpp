@@ -1,4 +1,4 @@
-// Matrix Market files, read and multiplied and solved by every operator that takes a matrix, on the host or on a GPU.
+// Matrix Market files: read, multiplied and solved with every operator that takes a matrix, on the host or on a GPU.
 
 #include <doctest/doctest.h>
 
@@ -25,7 +25,7 @@ CsrMatrix<double> matrix_of(const char* file) {
   return std::move(read_matrix_market(tests::source_directory() / "tests/matrices" / file).matrix);
 }
 
-/// In one precision, on the device of the tests.
+/// Ingredients in one precision, on the device of the tests.
 template <class T>
 Ingredients<T> ingredients(CsrMatrix<double> matrix) {
   Ingredients<T> from;
@@ -85,7 +85,7 @@ TEST_CASE("a solution is Eigen's, as near as the residual that is left and the c
     std::vector<double> x;
     const solver::CgResult result = solver::conjugate_gradients(*op, on_device, x, options);
     CHECK(result.reason == solver::StopReason::converged);
-    // |A^-1 r| <= |A^-1| tolerance |A| |x|, and Eigen's own error is less by far.
+    // |A^-1 r| <= |A^-1| tolerance |A| |x|; Eigen's own error is far smaller.
     const Eigen::Map<const Eigen::VectorXd> found(x.data(), a.rows());
     CHECK((found - expected).norm() <= 2 * condition * tolerance * expected.norm());
   }

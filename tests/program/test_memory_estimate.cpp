@@ -1,4 +1,4 @@
-// What operators and runs are estimated to need, against what they then take.
+// Estimated needs of operators and runs compared with their actual use.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -20,10 +20,10 @@ using mesh::CellShape;
 
 namespace {
 
-/// The product's cost before it is made against what the operator then says. On the host assembled formats cost what
-/// was expected, to the byte and the operation; on a GPU, where columns decide on 16 bits, within 5%, and within a
-/// third where they decide on sharing, or cuSPARSE's products on the height of slices. How cells share unknowns is not
-/// looked at before: 30%, what is gathered 35%, on a GPU, whose patches are large for meshes as small as these, 55%.
+/// Compares the estimated cost of a product with the operator's. Assembled formats on the host: exact, in bytes and
+/// operations. On a GPU: within 5% if 16-bit columns depend on the matrix, within a third if sharing or, for cuSPARSE's
+/// products, the height of slices does. The sharing of unknowns by cells is not known before: 30%, with gathering 35%;
+/// on a GPU, whose patches are large for such small meshes, 55%.
 void check_product(const OperatorDescription& row, const StorageEstimate& before, const Footprint& after) {
   const Footprint& expected = before.product;
   INFO(row.name, ": ", expected.moved_bytes, " - ", before.narrow_saves, " expected, ", after.moved_bytes, " moved");
@@ -32,7 +32,7 @@ void check_product(const OperatorDescription& row, const StorageEstimate& before
   };
   const bool guessed = row.name == "csr-grouped" || row.name == "csr-bitmask",
              exact = row.needs == Needs::matrix && !guessed;
-  if (guessed) {  // of what rows share: between nothing and the values alone
+  if (guessed) {  // data shared by rows: between nothing and the values only
     CHECK(near(expected.moved_bytes, after.moved_bytes, 0.35));
   } else if (exact && tests::device() == Device::host) {
     CHECK(expected.moved_bytes == after.moved_bytes);
@@ -50,8 +50,8 @@ void check_product(const OperatorDescription& row, const StorageEstimate& before
   CHECK(expected.flops == after.flops);
 }
 
-/// Of assembled formats what is stored is what was estimated, to the byte: without the columns that may have 16 bits or
-/// with them; a library's own workspace comes on top. How cells share unknowns is not looked at before: 15%.
+/// Stored bytes of assembled formats equal the estimate exactly, with or without 16-bit columns, plus a library's
+/// workspace. The sharing of unknowns by cells is not known before: 15%.
 template <class T>
 void check_bytes(const OperatorDescription& row, const Options& options, const BilinearForm& form,
                  const ElementMatrices& element_matrices) {
@@ -68,7 +68,7 @@ void check_bytes(const OperatorDescription& row, const Options& options, const B
   check_product(row, bytes, made);
   INFO(row.name, ": ", bytes.stored(), " - ", bytes.slack, " estimated, ", stored, " stored");
   if (options.contains("columns") || row.name == "csr-grouped" ||
-      row.name == "csr-bitmask") {  // how many are shared is known from the columns alone
+      row.name == "csr-bitmask") {  // sharing is known from the columns only
     CHECK(stored <= bytes.stored());
     CHECK(stored >= bytes.stored() - bytes.slack);
     return;
@@ -113,8 +113,8 @@ void check_all(CellShape shape, int degree, std::array<int, 3> cells, const test
 
 constexpr double megabyte = 1e6;
 
-/// Bytes of addresses that a program takes that does nothing, this one as well as femcg: before a GPU, if there is one,
-/// takes many more.
+/// Address space in bytes of an idle program, this one as well as femcg: measured before a GPU, if any, reserves much
+/// more.
 const double addresses_of_program = [] {
   std::ifstream status("/proc/self/status");
   std::string word;
@@ -125,7 +125,7 @@ const double addresses_of_program = [] {
   return 1024 * kibibytes;
 }();
 
-/// For cases that limit a program's addresses, of which a sanitizer takes terabytes for itself.
+/// Skips cases that limit a program's address space under a sanitizer, which reserves terabytes.
 doctest::skip limits_addresses() { return doctest::skip(addresses_of_program > 1e12); }
 
 }  // namespace
@@ -153,7 +153,7 @@ TEST_CASE("a GPU stores the factors of affine cells once a cell, but at all Gaus
     CHECK(bytes(Device::cuda).stored() > factors);
     CHECK(bytes(Device::host).slack - interface == factors - 64 * 6 * 8);
     CHECK(bytes(Device::cuda).slack - interface == (quadrature == 3 ? factors - 64 * 6 * 8 : 0));
-    // Identical ones may take hardly any.
+    // Congruent ones may need hardly any.
     CHECK(bytes(Device::cuda, "auto").slack - interface == (quadrature == 3 ? factors : 0));
   }
 }
@@ -173,7 +173,7 @@ TEST_CASE("a run gives back what the operator was made from, a comparison keeps 
   const solver::MemoryEstimate run = solver::need_of_run(jad, small.form, &rows);
   CHECK(run.host_bytes == std::max(assembly.host_bytes, matrix + of_jad));
   CHECK(run.device_bytes == 0);
-  // x, r, p, w, b and, in single precision, M^-1; the load, x and the residual; what that is added up from.
+  // x, r, p, w, b and, in single precision, M^-1; the load, x and the residual; contributions to the residual.
   const std::int64_t vectors = (5 + 3) * 8 * unknowns + 4 * unknowns + 8 * 9 * 900;
   CHECK(solver::need_of_operator(csr, &small.form, &rows.offsets()).host_bytes == vectors);
   // s and u.
@@ -224,13 +224,13 @@ TEST_CASE("several systems: block CG, on a GPU where its small matrices are a sm
 TEST_CASE("on a GPU CG may choose the single-reduction method by itself, for small systems") {
   const auto small = tests::make_form(CellShape::quadrilateral, 2, {30, 30, 1});
   const MatrixRows<double> rows(small.form);
-  const Options copied_rows{{"rule", "2012"}};  // nothing more is needed to make it
+  const Options copied_rows{{"rule", "2012"}};  // making it needs nothing more
   solver::MemoryUser user{find_operator("csr"), &copied_rows, Device::cuda, solver::find_preconditioner("none")};
   const auto need = [&] { return solver::need_of_operator(user, &small.form, &rows.offsets()); };
   const std::int64_t s = 8 * small.form.unknowns;
   const solver::MemoryEstimate perhaps = need();
   user.method = solver::CgMethod::classic;
-  const solver::MemoryEstimate classic = need();  // with a second p, which only a library's loop does without
+  const solver::MemoryEstimate classic = need();  // with a second p, which only a library's loop lacks
   CHECK(perhaps.device_bytes == classic.device_bytes);
   CHECK(perhaps.slack_device_bytes == classic.slack_device_bytes);
   user.method = solver::CgMethod::single_reduction;
@@ -243,7 +243,7 @@ TEST_CASE("on a GPU CG may choose the single-reduction method by itself, for sma
   user.method = solver::CgMethod::automatic;
   CHECK(need().device_bytes == with_u.device_bytes);
   CHECK(need().slack_device_bytes == with_u.slack_device_bytes + 2 * s);
-  user.preconditioner = solver::find_preconditioner("chebyshev");  // which it cannot have
+  user.preconditioner = solver::find_preconditioner("chebyshev");  // which it does not allow
   CHECK(need().device_bytes == classic.device_bytes + 3 * s + s / 2);
   CHECK(need().slack_device_bytes == classic.slack_device_bytes);
   CHECK(need().loop_bytes == 0);
@@ -277,7 +277,7 @@ TEST_CASE("a persistent kernel has a copy of the matrix") {
   user.loop = solver::CgLoop::automatic;
   user.method = solver::CgMethod::automatic;
   CHECK(need().loop_bytes == copy);
-  user.systems = 8;  // which are taken at once, and that loop takes one
+  user.systems = 8;  // taken at once, unlike by that loop
   CHECK(need().loop_bytes == 0);
 }
 
@@ -310,7 +310,7 @@ TEST_CASE("check prints the estimate, run keeps it beside the peak") {
 
 TEST_CASE("a run that does not fit ends with status 3; in a comparison the next operator still runs" *
           limits_addresses()) {
-  // The matrix and the element matrices take 700 MB, matrix-free 20 MB; the copy bandwidth is measured in 270 MB.
+  // The matrix and the element matrices take 700 MB, matrix-free 20 MB; measuring the copy bandwidth takes 270 MB.
   const std::string cube =
       " $cases/minimal.yaml --device cpu --threads 1 --set 'mesh={box: {cells: [14,14,14], cell: hexahedron}}' "
       "--set degree=4 --set quadrature=5 --set equation.source=1 ";
@@ -333,7 +333,8 @@ TEST_CASE("a run that does not fit ends with status 3; in a comparison the next 
 }
 
 TEST_CASE("more right-hand sides than fit end in a sentence, and fewer are timed" * limits_addresses()) {
-  // 360,000 unknowns: CG takes 750 MB for 32 right-hand sides, 60 MB for two; the copy bandwidth is measured in 270 MB.
+  // 360,000 unknowns: CG takes 750 MB for 32 right-hand sides, 60 MB for two; measuring the copy bandwidth takes 270
+  // MB.
   const std::string square =
       " $cases/minimal.yaml --device cpu --threads 1 --set mesh.box.cells=[600,600] --set equation.source=1 ";
   constexpr double beside_program = 640 * megabyte;

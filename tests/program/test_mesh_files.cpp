@@ -1,4 +1,4 @@
-// Meshes by other programs' files: the same part through all of them, and what Abaqus's input may say.
+// Meshes from other programs' files: the same part in all formats, and variants of Abaqus's input.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ using doctest::Approx;
 
 namespace {
 
-/// The sentence with which an input file is refused; "" where it is read.
+/// Message with which an input file is refused; "" if it is read.
 std::string refusal(const std::string& text) {
   try {
     mesh::read_inp(text, 1);
@@ -31,7 +31,7 @@ std::string refusal(const std::string& text) {
 
 const std::string tetrahedron_nodes = "*NODE\n1, 0, 0, 0\n2, 1, 0, 0\n3, 0, 1, 0\n4, 0, 0, 1\n";
 
-/// Two cubes side by side along x, in two sets that a section and a set name, with a surface and comments.
+/// Two adjacent cubes along x, in two sets named by a section and a set, with a surface and comments.
 const std::string cubes =
     "*HEADING\n two cubes\n** nothing\n*Node, nset=all\n"
     "1, 0, 0, 0\n2, 1., 0, 0\n3, +2.0E0, 0, 0\n4, 0, 1, 0\n5, 1, 1, 0\n6, 2, 1, 0\n"
@@ -100,7 +100,7 @@ TEST_CASE("the bracket as .geo, .step, .msh 2.2, 4.0 and 4.1, .inp, .bdf and .un
   const double conservation = std::abs(flux(0, "seat") + flux(0, "foot"));
   CHECK(conservation < 1e-6 * std::abs(flux(0, "seat")));
   CHECK(flux(0, "seat") > 10);
-  // The STEP file is meshed in metres, and both meshes are improved: others of the same part.
+  // The STEP file is meshed in metres, and both meshes are improved: different meshes of the same part.
   CHECK(flux(1, "seat") == Approx(flux(0, "seat")).epsilon(0.01));
   CHECK(flux(2, "seat") == Approx(flux(0, "seat")).epsilon(0.01));
   for (int i = 3; i < 8; ++i) {
@@ -126,7 +126,7 @@ TEST_CASE("sets, sections and surfaces of an Abaqus input file") {
   std::map<std::string, std::pair<int, std::vector<int>>> groups;
   for (const mesh::PhysicalGroup& group : raw.groups) groups[group.name] = {group.dimension, group.entities};
   CHECK(groups.size() == 7);
-  CHECK(raw.groups.front().name == "second");  // of a section: the first of its region's names
+  CHECK(raw.groups.front().name == "second");  // from a section, which comes first among the region's names
   CHECK(groups.at("First") == std::pair{3, std::vector{1}});
   CHECK(groups.at("second") == std::pair{3, std::vector{2}});
   CHECK(groups.at("both") == std::pair{3, std::vector{1, 2}});
@@ -157,7 +157,7 @@ TEST_CASE("an Abaqus input file in the table, and its boundary conditions" * nee
   CHECK(contains(made.out, "First, both, Cubes"));
   CHECK(contains(made.out, "second, both, Cubes"));
   CHECK(contains(made.out, "  ends    2       2     (1, 0.5, 0.5)"));
-  // Two resistances in a row, 1 and 1/2: 1 / 1.5.
+  // Two resistances in series, 1 and 1/2: 1 / 1.5.
   const std::size_t at = made.out.find("\"left\": ");
   REQUIRE(at != std::string::npos);
   CHECK(std::stod(made.out.substr(at + 8)) == Approx(1 / 1.5));
@@ -176,7 +176,7 @@ TEST_CASE("plane input files, of quadrilaterals and of triangles with middle nod
     CHECK(made.status == 0);
     CHECK(contains(made.out, "[0, 2] x [0, 1]"));
     CHECK(contains(made.out, "plate"));
-    CHECK(contains(made.out, "(2, 0.5)"));  // the centre of the right edge
+    CHECK(contains(made.out, "(2, 0.5)"));  // the midpoint of the right edge
     CHECK(contains(made.out, "rod") == (text == triangles));
   }
 }
@@ -230,7 +230,7 @@ TEST_CASE("files of other programs that cannot be read" * needs_gmsh()) {
                 file("p.stl", "solid\n"));
   check_refused("check case.yaml", "case.yaml:1:27: mesh.size is for geometry files; a .inp file is meshed already",
                 part + file("case.yaml", "mesh: {file: c.inp, size: 1}\n"));
-  // MED as far as this build of Gmsh has it: with it, this is no such file either.
+  // MED depends on this build of Gmsh; in any case this is no such file.
   check_refused("mesh p.med", "p.med: ", file("p.med", "no MED\n"));
 }
 

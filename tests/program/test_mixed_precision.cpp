@@ -1,4 +1,4 @@
-// CG with reliable updates: products and vectors in single precision, to what double precision reaches.
+// CG with reliable updates: products and vectors in single precision, with the accuracy of double precision.
 #include <doctest/doctest.h>
 
 #include <Eigen/Dense>
@@ -24,14 +24,14 @@ using solver::StopReason;
 
 namespace {
 
-/// Eigenvalues from 1 to the condition, spread so that CG takes many iterations.
+/// Matrix with eigenvalues from 1 to the condition number, distributed such that CG takes many iterations.
 Eigen::MatrixXd spectrum(int n, double condition) {
   tests::Spectrum made(n, condition);
   made.values = Eigen::VectorXd::LinSpaced(n, 0, std::log(condition)).array().exp();
   return made.matrix();
 }
 
-/// CG in single precision with reliable updates, residuals recomputed in double precision from the matrix itself.
+/// CG in single precision with reliable updates, with residuals recomputed in double precision from the matrix.
 CgResult mixed(const Eigen::MatrixXd& matrix, const Eigen::VectorXd& b, const solver::Preconditioner<float>* with,
                double tolerance, std::vector<double>& x, std::int64_t max_iterations = 10000,
                double reliable_update = 0.1, std::int64_t check_every = 0) {
@@ -55,7 +55,7 @@ TEST_CASE("reliable updates reach what double precision does, in less than twice
   for (const double condition : {1e2, 1e4}) {
     CAPTURE(condition);
     const int n = 120;
-    // Entries that single precision holds exactly, so that both solve one system.
+    // Entries that single precision represents exactly, so that both solve the same system.
     const Eigen::MatrixXd matrix = spectrum(n, condition).cast<float>().cast<double>();
     const Eigen::VectorXd b = Eigen::VectorXd::LinSpaced(n, 1, 2).cast<float>().cast<double>();
     const auto exact = tests::dense<double>(matrix);
@@ -83,7 +83,8 @@ TEST_CASE("reliable updates keep the direction: fewer iterations than restarts" 
   std::vector<double> x, y;
   const CgResult kept = mixed(matrix, b, nullptr, 1e-10, x);
   REQUIRE(kept.reason == StopReason::converged);
-  // Restarts at every fall by ten: each loop ends at a tolerance of a tenth, and the next begins from its residual.
+  // Restarts at every reduction by ten: each loop ends at a tolerance of a tenth, and the next starts from its
+  // residual.
   const auto a = tests::dense<float>(matrix);
   Eigen::VectorXd r = b;
   std::int64_t restarted = 0;
@@ -100,7 +101,7 @@ TEST_CASE("reliable updates keep the direction: fewer iterations than restarts" 
 
 TEST_CASE("where reliable updates come to nothing, restarts without the direction go on") {
   const int n = 150;
-  constexpr std::int64_t most = 200000, late = 32;  // as on a GPU, whose host looks at batches that are past
+  constexpr std::int64_t most = 200000, late = 32;  // as on a GPU, whose host examines past batches
   for (const double condition : {1e4, 1e5, 3e5, 1e6, 2e6}) {
     const Eigen::MatrixXd matrix = spectrum(n, condition).cast<float>().cast<double>();
     for (const double tolerance : {1e-7, 3e-8, 1e-8, 1e-9}) {

@@ -1,4 +1,4 @@
-// What other programs leave of the processor, and what a record says of it.
+// Processor time left by other programs, and its mention in a record.
 
 #include "solver/benchmark/processor_time.hpp"
 
@@ -15,7 +15,7 @@ using tests::shell;
 
 namespace {
 
-// On one processor, beside three programs that take all of it. The program ends by itself where a limit is passed.
+// Confines the shell to one processor with three busy programs. They end by themselves after a time limit.
 const std::string taken =
     "one=$(taskset -cp $$ | sed 's/.*: *//; s/[,-].*//'); taskset -cp $one $$ > taken\n"
     "for i in 1 2 3; do timeout 100 sh -c 'while :; do :; done' & others=\"$others $!\"; done\n"
@@ -24,12 +24,12 @@ const std::string taken =
 }  // namespace
 
 TEST_CASE("threads are refused where they ran for less than half of the time that they were ready") {
-  // Two threads in ten seconds; from the time in the queue where the system counts it:
+  // Two threads in ten seconds; judged by the time in the queue if the system counts it:
   CHECK_FALSE(was_refused({10, 20, 0.1, 100}, 2));
   CHECK_FALSE(was_refused({10, 10.1, 9.9, 5000}, 2));
   CHECK(was_refused({10, 6, 14, 5000}, 2));
   CHECK_FALSE(was_refused({10, 3, 0.5, 5000}, 2));  // they slept
-  // from interruptions where it does not:
+  // by preemptions if it does not:
   CHECK(was_refused({10, 6, 0, 1000}, 2));
   CHECK_FALSE(was_refused({10, 6, 0, 20}, 2));           // they slept
   CHECK_FALSE(was_refused({10, 12, 0, 1000}, 2));        // they received more than half
@@ -42,7 +42,7 @@ TEST_CASE("a thread that computes receives processor time") {
   while (solver::processor_time().ran - before.ran < 0.05) sum = sum + 1;
   const ProcessorTime during = solver::processor_time() - before;
   CHECK(during.ran < 2);
-  CHECK(during.wall >= 0.9 * during.ran);  // this program has one thread that computes
+  CHECK(during.wall >= 0.9 * during.ran);  // this program has one computing thread
 }
 
 TEST_CASE("a run and a comparison say that other programs took the processor") {

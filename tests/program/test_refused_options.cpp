@@ -1,5 +1,5 @@
-// Options that do not fit a problem or a device: run, check and compare refuse them alike, at their place, and an
-// operator's estimate of memory refuses what making it would.
+// Options that do not fit a problem or a device: run, check and compare refuse them with the same message and place,
+// and an operator's memory estimate refuses the same as making it.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ using mesh::CellShape;
 
 namespace {
 
-/// Shell that writes case.yaml, whose operator stands at 6:13 and whose solver.loop at 8:9.
+/// Shell lines that write case.yaml, with its operator at 6:13 and solver.loop at 8:9.
 std::string case_file(const std::string& op, const std::string& device, const std::string& loop = "auto") {
   return fmt::format(
       "cat > case.yaml <<'END'\nmesh: {{box: {{cells: [6, 5]}}}}\nequation: {{source: 1}}\n"
@@ -30,8 +30,8 @@ std::string case_file(const std::string& op, const std::string& device, const st
       op, device, loop);
 }
 
-/// Of an operator with options, on the device of the tests: the sentence with which it is refused, by its estimate and
-/// by its making; empty where both take it.
+/// Message with which an operator's options are refused on the device of the tests, by its estimate and by making it;
+/// empty if both accept them.
 std::string refusal(std::string_view name, const Options& options, const tests::SmallForm& small) {
   const OperatorDescription& row = *find_operator(name);
   const MatrixRows<double> rows(small.form);
@@ -96,10 +96,10 @@ TEST_CASE("check refuses what does not fit a GPU, which need not be there") {
   };
   for (const Wrong& each : wrong)
     tests::check_refused("check case.yaml" + each.set, "case.yaml:6:13: " + each.sentence, case_file(each.op, "cuda"));
-  // An expression, but with one value in a cell.
+  // An expression with one value per cell.
   for (const std::string& op : {vertices, once})
     CHECK(tests::shell(case_file(op, "cuda") + "$femcg check case.yaml --set equation.diffusion=2+0*x").status == 0);
-  // Even without a GPU it is the case that is wrong, not the machine.
+  // Even without a GPU, the error is that of the case, not of the machine.
   tests::check_refused("run case.yaml", "case.yaml:6:13: operator 'eigen' has no CUDA", case_file("eigen", "cuda"));
 }
 
@@ -207,7 +207,7 @@ TEST_CASE("vertices that do not tell all are refused by the estimate") {
 TEST_CASE("padding is refused from the lengths of rows alone, and the libraries' indices get 64 bits") {
   CsrMatrix<double> matrix;
   matrix.rows = 20000;
-  matrix.row_offsets = Vector<std::int64_t>(matrix.rows + 1);  // of one long row and many short ones
+  matrix.row_offsets = Vector<std::int64_t>(matrix.rows + 1);  // one long row and many short ones
   for (std::int32_t row = 0; row <= matrix.rows; ++row) matrix.row_offsets[row] = row == 0 ? 0 : 20000 + 2 * (row - 1);
   const auto bytes = [&](std::string_view name, Device device, const Options& options = {}) {
     return find_operator(name)->estimate<double>({device, nullptr, &matrix}, options);
@@ -229,7 +229,7 @@ TEST_CASE("padding is refused from the lengths of rows alone, and the libraries'
     CHECK(index_bits(nonzeros, "eigen", "64") == 64);
   }
   CHECK(find_operator("cusparse-sell")->estimate(on_gpu, {}).stored() >=
-        2 * (most - 60000) * 16);  // a slice has two rows at least
+        2 * (most - 60000) * 16);  // a slice has at least two rows
   const Options narrow{{"index", "32"}};
   CHECK_THROWS_WITH_AS(find_operator("eigen")->estimate(on_host, narrow),
                        doctest::Contains("which indices of 32 bits cannot count"), std::invalid_argument);

@@ -1,4 +1,4 @@
-// The report page around its records; what a browser makes of it is tested by test_report.py.
+// The report page around its records; test_report.py tests it in a browser.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ namespace {
 
 fs::path kept_page() { return femcg::tests::source_directory() / "cases/h200/report.html"; }
 
-/// The files whose records it has.
+/// Files with its records.
 std::vector<fs::path> kept_records() {
   std::vector<fs::path> files;
   for (const fs::directory_entry& entry : fs::directory_iterator(kept_page().parent_path()))
@@ -75,7 +75,7 @@ TEST_CASE("the page that is kept beside the records of a GPU has them all") {
   const std::string page = femcg::tests::contents(kept_page());
   CHECK(records.size() > 300);
   nlohmann::json shown = nlohmann::json::parse(embedded(page));
-  for (nlohmann::json* list : {&records, &shown})  // which the page adds where they are not there
+  for (nlohmann::json* list : {&records, &shown})  // which the page adds if missing
     for (nlohmann::json& record : *list) record["comparison"].erase("recommendation");
   CHECK(shown == records);
 }
@@ -90,7 +90,7 @@ TEST_CASE("the page that is kept is what this program makes of them" * doctest::
 
 TEST_CASE("the page of a run has its record, its residuals and the picture that femcg-plot made" *
           doctest::skip(!has_report_page())) {
-  // A stand-in beside the program; its picture is the letters "Man", which are TWFu in base64 (RFC 4648).
+  // A substitute in the program's folder; its picture is the letters "Man", which are TWFu in base64 (RFC 4648).
   const std::string plot =
       "cp $femcg . && printf '#!/bin/sh\\nprintf Man > \"$3\"\\n' > femcg-plot && chmod +x femcg-plot && ";
   const std::string run =

@@ -1,4 +1,4 @@
-// The files of a results folder: written whole, belonging together, and nothing else, whatever happens meanwhile.
+// Files of a results folder: complete, consistent, and without others, whatever happens.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -69,7 +69,7 @@ const std::string run = "$femcg run $cases/minimal.yaml --set equation.source=1 
 const std::string compare =
     "$femcg compare $cases/minimal.yaml --set equation.source=1 --operators csr --iterations 2 --repetitions 1 "
     "--quiet --output made ";
-/// Sums of all files, before and after: "same" where none has changed and none is new.
+/// Checksums of all files, before and after: prints "same" if no file has changed or is new.
 const std::string keep = "\n(cd made && find . -type f | sort | xargs md5sum) > before; ";
 const std::string check_kept =
     "; status=$?; (cd made && find . -type f | sort | xargs md5sum) | diff before - > changes && echo same; exit "
@@ -156,7 +156,7 @@ TEST_CASE("temporaries of processes that are gone are removed, of others they st
     const fs::path elsewhere = folder.path / ".femcg-another.machine-1-0.part";
     fs::rename(folder.path / temporary, elsewhere);
     prepare_for_files(folder.path, names);
-    CHECK(fs::exists(elsewhere));  // it may be at work
+    CHECK(fs::exists(elsewhere));  // its writer may be alive
     fs::last_write_time(elsewhere, fs::file_time_type::clock::now() - std::chrono::hours(25));
   }
   prepare_for_files(folder.path, names);
@@ -194,7 +194,7 @@ TEST_CASE("report removes what is left beside its page") {
 }
 
 TEST_CASE("a disk that becomes full leaves the earlier results") {
-  // 8 KiB a file: enough for all but the solution, and but compare.json and the page.
+  // 8 KiB per file: enough for all except the solution, compare.json and the page.
   const std::string full = keep + "ulimit -f 8; ";
   const Result of_run = shell(run + "--quiet" + full + run + "--set mesh.box.cells=[60,60] --quiet" + check_kept);
   CHECK(of_run.status == 3);

@@ -1,4 +1,4 @@
-// Completion, asked as bash asks, and the manual page, read by groff.
+// Completion, queried like bash does, and the manual page, read by groff.
 #include <doctest/doctest.h>
 
 #include <cstdlib>
@@ -13,10 +13,10 @@ using namespace femcg::tests;
 
 namespace {
 
-/// Whether the system has a program.
+/// True if the system has a program.
 bool has(const std::string& program) { return std::system(("command -v " + program + " > /dev/null").c_str()) == 0; }
 
-/// What bash offers behind a line, a line each. `before` is shell.
+/// Completions of a line in bash, one per line. `before`: shell lines.
 std::string offered(const std::string& line, const std::string& before = "") {
   const Result result = shell(before + "\nsource <($femcg completion bash)\nCOMP_LINE='" + line +
                               "'\nCOMP_POINT=${#COMP_LINE}\n_femcg\n"
@@ -36,11 +36,11 @@ TEST_CASE("bash completes commands, options and operators") {
   CHECK(offered("femcg compare --op") == "--operator\n--operators\n");
   CHECK(offered("femcg run x.yaml --operator lma-") == "lma-atomic\nlma-coloured\nlma-gather\n");
   CHECK(offered("femcg run x.yaml --operator=sel") == "sell\n");
-  CHECK(lines(offered("femcg run --operator ")) == 1 + static_cast<long>(operators::catalogue().size()));  // and auto
+  CHECK(lines(offered("femcg run --operator ")) == 1 + static_cast<long>(operators::catalogue().size()));  // plus auto
   CHECK(offered("femcg compare --operators csr,se") == "csr,sell\n");
   CHECK(offered("femcg list pre") == "preconditioners\n");
   CHECK(offered("femcg completion ") == "bash\nfish\nzsh\n");
-  CHECK(offered("femcg check --device cuda:") == "0\n1\n");  // readline keeps what stands before the ':'
+  CHECK(offered("femcg check --device cuda:") == "0\n1\n");  // readline retains the text before the ':'
   CHECK(offered("femcg nonsense ").empty());
 }
 

@@ -1,4 +1,4 @@
-// Where the wall time of a run went: steps that add up to it.
+// Wall times of a run's steps, which add up to the total.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -48,7 +48,7 @@ TEST_CASE("every moment belongs to one step") {
   CHECK(seconds_of(times, "first") >= 1);
   CHECK(seconds_of(times, "check") >= 0.03);
   CHECK(seconds_of(times, "deeper") >= 0.01);
-  CHECK(seconds_of(times, "loop") >= 0.025);  // both parts, less what was another's
+  CHECK(seconds_of(times, "loop") >= 0.025);  // both parts, minus the time moved to another step
   CHECK(seconds_of(times, "of the loop") == doctest::Approx(0.005));
   const auto list = times.list();
   REQUIRE(list.size() == 5);
@@ -89,7 +89,7 @@ TEST_CASE("the steps of a run add up to its wall time, in the summary and in res
   }
   const double all = seconds["total"].get<double>();
   CHECK(sum == doctest::Approx(all).epsilon(1e-9));
-  CHECK(all <= outside + 0.02);  // the system says when a process began to a hundredth of a second
+  CHECK(all <= outside + 0.02);  // the system gives the start time of a process to a hundredth of a second
   for (const char* key : {"mesh", "space", "assembly", "conversion", "transfer", "solve"}) {
     INFO(key);
     CHECK(seconds[key].get<double>() <= all);

@@ -1,4 +1,4 @@
-// The program's threads: how many it starts, and how they wait for each other.
+// Number and waiting of the program's threads.
 
 #include <doctest/doctest.h>
 
@@ -17,7 +17,7 @@ TEST_CASE("what is no number of threads is refused, and one beyond the cores is 
     check_refused("run $cases/minimal.yaml --threads '" + number + "'", "--threads must be a whole number from 1, not");
     const Result result = shell("export OMP_NUM_THREADS=" + number + "; $femcg run $cases/minimal.yaml");
     CHECK(result.status == 2);
-    CHECK(contains(result.err, "OMP_NUM_THREADS must be a whole number from 1"));  // libgomp's own line may be above
+    CHECK(contains(result.err, "OMP_NUM_THREADS must be a whole number from 1"));  // possibly after libgomp's own line
   }
   const std::string threads = "; grep -o '\"threads\": [0-9]*' */result.json";
   for (const std::string start : {"--threads 1000000000000", "--threads 1000"}) {
@@ -44,7 +44,7 @@ TEST_CASE("a process that mpirun binds to one core of several says so" *
 }
 
 TEST_CASE("threads that wait spin for a moment only, where the user has not chosen otherwise") {
-  // What libgomp has read, each time that the program begins.
+  // Settings read by libgomp at each start of the program.
   const std::string show = "unset OMP_WAIT_POLICY GOMP_SPINCOUNT; export OMP_NUM_THREADS=2 OMP_DISPLAY_ENV=verbose\n";
   const auto last_spin = [](const Result& result) {
     CHECK(result.status == 0);

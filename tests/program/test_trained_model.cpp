@@ -1,4 +1,4 @@
-// The trained model: benchmark matrices, what a product depends on, the fit, and the file that it is kept in.
+// The trained model: benchmark matrices, features of a product, the fit, and the cache file.
 
 #include "solver/prediction/models/trained_model.hpp"
 
@@ -73,7 +73,7 @@ ProductFeatures features_with(const CsrMatrix<double>& matrix, const RowSteps& b
   return features_of(product, by);
 }
 
-/// Products whose seconds are a sum of terms, as of a machine without caches.
+/// Products whose seconds are a sum of terms, as on a machine without caches.
 std::vector<TrainingPoint> made_up_points(int count) {
   std::vector<TrainingPoint> points;
   for (int i = 0; i < count; ++i) {
@@ -107,7 +107,7 @@ TEST_CASE("rows of benchmark matrices are as long as their recipe says") {
   CHECK(mean_of(normal) == doctest::Approx(50).epsilon(0.01));
   CHECK(deviation_of(normal) == doctest::Approx(10).epsilon(0.03));
   const auto within = std::ranges::count_if(normal, [](double length) { return std::abs(length - 50) <= 10; });
-  CHECK(static_cast<double>(within) / 20000 == doctest::Approx(0.70).epsilon(0.03));  // of a normal one, rounded
+  CHECK(static_cast<double>(within) / 20000 == doctest::Approx(0.70).epsilon(0.03));  // normal distribution, rounded
   const std::vector<double> power = lengths(RowLengths::power_law, 10, 0.4);
   CHECK(mean_of(power) == doctest::Approx(10).epsilon(0.1));
   CHECK(std::ranges::max(power) > 100);
@@ -150,7 +150,7 @@ TEST_CASE("no matrix of the evaluation is one of those trained on, and there are
 }
 
 TEST_CASE("steps and lines are those of the threads") {
-  // Rows of 3, 1, 2 and 5 entries; 8 doubles lie in a line of 64 bytes, 4 in one of 32.
+  // Rows of 3, 1, 2 and 5 entries; a line of 64 bytes has 8 doubles, one of 32 has 4.
   const CsrMatrix<double> matrix = matrix_with({{0, 1, 2}, {8}, {3, 9}, {0, 4, 8, 12, 16}});
   const ProductFeatures by_row = features_with(matrix, {1, 8, false, false, 64});
   CHECK(by_row.nonzeros == 11);
@@ -160,18 +160,18 @@ TEST_CASE("steps and lines are those of the threads") {
   const ProductFeatures pairs = features_with(matrix, {2, 1, false, false, 32});
   CHECK(pairs.steps == 3 + 5);
   CHECK(pairs.longest_steps == 5);
-  // Of the first pair 0 8, 1, 2; of the second 3 0, 9 4, 8, 12, 16.
+  // First pair: 0 8, 1, 2; second pair: 3 0, 9 4, 8, 12, 16.
   CHECK(pairs.lines == 2 + 1 + 1 + 1 + 2 + 1 + 1 + 1);
   const ProductFeatures sorted = features_with(matrix, {2, 1, true, false, 32});
   CHECK(sorted.steps == 5 + 2);  // 5 and 3, 2 and 1
   const ProductFeatures padded = features_with(matrix, {2, 1, false, true, 32});
   CHECK(padded.steps == 5 + 5);
   const CsrMatrix<double> lengths = matrix_with({{0}, {0}, {0}, {0}, {0, 1}, {0}, {0, 1}, {0, 1, 2}});
-  CHECK(features_with(lengths, {}).irregular == 2);  // the first two, and the three
+  CHECK(features_with(lengths, {}).irregular == 2);  // the first two, and the row of three
 }
 
 TEST_CASE("coefficients that are not negative are found, and no others") {
-  // 2 a + 3 b, and a column that would help only with a minus sign.
+  // 2 a + 3 b, and a column that would help only with a negative coefficient.
   const solver::Rows a{{1, 1, 1}, {2, 1, 2}, {1, 3, 1}, {4, 1, 9}, {3, 5, 2}};
   std::vector<double> b;
   for (const auto& row : a) b.push_back(2 * row[0] + 3 * row[1]);
@@ -196,7 +196,7 @@ TEST_CASE("Kriging goes through smooth values, and back to their mean far away")
   const Kriging fitted = fit_kriging(points, values, &errors);
   CHECK(fitted.at({2.4, 3.1}) == doctest::Approx(f(2.4, 3.1)).epsilon(0.03));
   CHECK(fitted.at({1e6, 1e6}) == doctest::Approx(mean_of(values)));
-  // What a value is predicted to be by the others, made for one of them in the long way.
+  // Prediction of a value from the others; for one of them computed explicitly.
   CHECK(errors.size() == 64);
   for (const double error : errors) CHECK(std::abs(error) < 0.2);
 }

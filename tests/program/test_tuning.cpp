@@ -1,4 +1,4 @@
-// Tuning within CG, what is kept of it, and `solver.tune` as its user meets it.
+// Tuning within CG, its cache, and `solver.tune` as seen by its user.
 
 #include <doctest/doctest.h>
 
@@ -29,7 +29,7 @@ using tests::shell;
 
 namespace {
 
-/// A system of a few thousand unknowns, whose operators can be made by name and options.
+/// A system of a few thousand unknowns, with operators made by name and options.
 template <class T>
 struct SmallSystem {
   SmallSystem() : small(tests::make_form(mesh::CellShape::quadrilateral, 3, {16, 16, 1})) {
@@ -50,8 +50,7 @@ struct SmallSystem {
   Vector<T> b;
 };
 
-/// A CG whose first products are made with all settings, of which that with `fastest` takes the least by a clock that
-/// is made up.
+/// A CG whose first products try all settings; by an artificial clock, the setting `fastest` takes the least time.
 template <class T>
 struct TunedSolve {
   TunedSolve(const SmallSystem<T>& system, const std::string& name, const Options& given, const Options& fastest,
@@ -84,7 +83,7 @@ struct TunedSolve {
   Options taken;
 };
 
-/// What of the options of a solve, and so of its products, is to be the same to the bit (TunedOption::same_bits).
+/// Checks the options whose products, and solves, must be bitwise the same (TunedOption::same_bits).
 template <class T>
 void check_same_bits(const std::string& name, const Options& given, const Options& fastest) {
   const SmallSystem<T> system;
@@ -107,7 +106,7 @@ void check_same_bits(const std::string& name, const Options& given, const Option
     CHECK(tuned.result.history[i].relative_residual == untuned.history[i].relative_residual);
 }
 
-/// As the program keeps it for test cases below.
+/// Case of the program for the test cases below.
 const std::string square =
     " $cases/minimal.yaml --device cpu --no-progress --set equation.source=1 --set mesh.box.cells=[40,40] --output "
     "made ";
@@ -121,7 +120,7 @@ nlohmann::json result_of(const std::string& arguments, const std::string& before
   return nlohmann::json::parse(run.out);
 }
 
-/// XDG_CACHE_HOME for a while.
+/// Sets XDG_CACHE_HOME temporarily.
 class CacheFolder {
  public:
   explicit CacheFolder(const std::string& folder) : before_(std::getenv("XDG_CACHE_HOME")) {
@@ -137,7 +136,7 @@ class CacheFolder {
   } before_;
 };
 
-/// A folder that is gone afterwards.
+/// A folder that is removed afterwards.
 struct Folder {
   Folder() : path(std::filesystem::temp_directory_path() / ("femcg_test_tuning_" + std::to_string(::getpid()))) {
     std::filesystem::create_directories(path);
@@ -200,7 +199,7 @@ TEST_CASE("a loop that is left with x incomplete is completed by one that makes 
   CHECK(whole.true_relative_residual > 0);
   CHECK(completed.true_relative_residual == doctest::Approx(whole.true_relative_residual).epsilon(1e-10));
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(x[i] == doctest::Approx(expected[i]).epsilon(1e-12));
-  // One that restarts has the residual recomputed of all of x.
+  // A method that restarts recomputes the residual from the whole x.
   options.max_iterations = 12;
   options.method = CgMethod::single_reduction;
   options.loop = CgLoop::launched;
@@ -212,7 +211,7 @@ TEST_CASE("a loop that is left with x incomplete is completed by one that makes 
 TEST_CASE("slices of another height give the same to the bit: a tuned CG is that of the options it takes" *
           tests::needs_host()) {
   check_same_bits<double>("sell", {{"sigma", "1"}}, {{"C", "64"}});
-  // The eight rows that slices have by default fill no register of sixteen numbers.
+  // The default of eight rows per slice fills no register of sixteen numbers.
   if (mesh::register_bytes / sizeof(float) <= 8) check_same_bits<float>("sell", {{"sigma", "1"}}, {{"C", "16"}});
 }
 
@@ -250,7 +249,7 @@ TEST_CASE("a tuned CG has the solution of the options that it takes, for every o
     double largest = 0;
     for (std::size_t i = 0; i < x.size(); ++i) largest = std::max(largest, std::abs(x[i] - tuned.x[i]));
     CHECK(largest < 1e-8);
-    // And the operator that CG went on with is what it would be with these options from the beginning.
+    // The operator that CG continued with equals one made with these options from the start.
     const Operator<double>& taken = tuned.found ? *tuned.found : *tuned.start;
     CHECK(taken.chosen() == untuned->chosen());
     const Vector<double> from = operators::copied(system.b, taken.device());
@@ -303,7 +302,7 @@ TEST_CASE("what is kept is found again for the same device, operator, degree, ce
   other.op = "ellr-t";
   other.given = {};
   CHECK(cache_tuning({other, {}, 3e-3, 3e-3, 10}).empty());
-  CHECK(cache_tuning({key, {{"sigma", "128"}}, 0.5e-3, 2e-3, 1000}).empty());  // in the place of the first
+  CHECK(cache_tuning({key, {{"sigma", "128"}}, 0.5e-3, 2e-3, 1000}).empty());  // replaces the first
   CHECK(all_cached_tuning().all.size() == 2);
   const FoundTuning found = cached_tuning(key);
   REQUIRE(found.kept);
@@ -384,7 +383,7 @@ TEST_CASE("a run that tunes says so, keeps what it found, and the next begins wi
   CHECK(records[0]["solve"]["reason"] == "converged");
   CHECK(contains(both.out, "\n  tuning      "));
   CHECK(contains(both.out, "\n              tried: C "));
-  // The second has what the first found, and tries nothing.
+  // The second run uses the result of the first, and tries nothing.
   const auto& kept = records[1]["tuning"];
   CHECK(kept["requested"] == "auto");
   CHECK(kept["kept"] == tuning["taken"]);

@@ -1,5 +1,5 @@
-// CG for several right-hand sides at once: its passes against those of one vector, and every system against itself
-// alone.
+// CG for several right-hand sides at once: its kernels compared with those of one vector, and every system compared
+// with solving it alone.
 
 #include <doctest/doctest.h>
 
@@ -32,13 +32,13 @@ using tests::Spectrum;
 
 namespace {
 
-/// The largest difference over the largest entry.
+/// Largest difference relative to the largest entry.
 template <class T>
 double difference(const Vector<T>& a, const Vector<T>& b) {
   double most = 0, largest = 0;
   for (std::int64_t i = 0; i < a.size(); ++i) {
     const double now = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
-    if (!(now <= most)) most = now;  // NaN too
+    if (!(now <= most)) most = now;  // also for NaN
     largest = std::max(largest, std::abs(static_cast<double>(b[i])));
   }
   return largest > 0 ? most / largest : most;
@@ -50,7 +50,7 @@ double number(const MultiScalar& of, int c) {
   return value;
 }
 
-/// The passes of one iteration for `count` columns of `rows` entries, of which every third does not run.
+/// Checks the kernels of one iteration for `count` columns of `rows` entries, of which every third is frozen.
 template <class T>
 void check_passes(std::int64_t rows, int count, bool with_diagonal) {
   CAPTURE(rows);
@@ -114,7 +114,7 @@ std::vector<CgResult> solve(const Operator<T>& a, const std::vector<Vector<T>>& 
   return solver::batched_conjugate_gradients<T>(a, b, x, options);
 }
 
-/// Two iterations that share a pass over x come to the same as one after the other.
+/// Checks that two iterations with a joint update of x equal two separate ones.
 template <class T>
 void check_delayed_update(const Operator<T>& a, int count) {
   CAPTURE(count);
@@ -123,7 +123,7 @@ void check_delayed_update(const Operator<T>& a, int count) {
   const auto x_with = [&](std::int64_t check_every) {
     SystemsCgOptions<T> options;
     options.check_every = check_every;
-    options.max_iterations = 6;  // a batch ends with an iteration alone where it has an odd number of them
+    options.max_iterations = 6;  // a batch with an odd number of iterations ends with a single one
     std::vector<std::vector<double>> x;
     for (const CgResult& result : solve(a, b, x, options)) CHECK(result.iterations == 6);
     return x;
@@ -136,7 +136,7 @@ void check_delayed_update(const Operator<T>& a, int count) {
     }
 }
 
-/// Every system against itself alone.
+/// Compares every system with solving it alone.
 template <class T>
 void check_against_alone(const Operator<T>& a, const std::vector<Vector<T>>& b,
                          const solver::Preconditioner<T>* preconditioner, double tolerance) {
@@ -186,7 +186,7 @@ TEST_CASE("single precision is refined to a tolerance that it does not have") {
 TEST_CASE("systems that are done early are dropped, and the others go on as if nothing were") {
   const Spectrum spectrum(60, 1000);
   const auto a = dense<double>(spectrum.matrix());
-  // An eigenvector takes one iteration, the sum of n of them n.
+  // An eigenvector takes one iteration, the sum of n eigenvectors n.
   std::vector<Vector<double>> b;
   std::vector<int> expected;
   for (const int many : {1, 40, 2, 1, 3, 1, 12, 1, 1}) {
@@ -242,7 +242,7 @@ TEST_CASE("equal and dependent systems, zero, and every reason to stop") {
   }
 
   tests::check_limits(solve<double>, *a, list_of(equal_to(1), equal_to(2)));
-  // A user's end is one of all groups, though the last system of the first is done before it.
+  // The user's stop ends all groups, though the last system of the first group finishes before it.
   std::vector<Vector<double>> many;
   for (std::size_t c = 0; c < 31; ++c) many.push_back(equal_to(c + 1));
   many.push_back(Vector<double>(40));

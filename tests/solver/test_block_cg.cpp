@@ -1,4 +1,4 @@
-// Block CG: its passes against Eigen, and every system against itself alone, whatever the others are.
+// Block CG: its kernels compared with Eigen, and every system compared with solving it alone, whatever the others are.
 
 #include <doctest/doctest.h>
 
@@ -30,7 +30,7 @@ using tests::Spectrum;
 
 namespace {
 
-/// rows x stride numbers, those of every column too that nobody has.
+/// Random rows x stride entries, padding columns included.
 template <class T>
 MultiVector<T> random_columns(std::int64_t rows, int count, unsigned seed) {
   MultiVector<T> columns(rows, count, tests::device());
@@ -57,7 +57,7 @@ SmallMatrix random_matrix(int stride, unsigned seed) {
   return matrix;
 }
 
-/// Entries of size 1 are as they should be, but for `bound`.
+/// Checks entries of size 1 up to `bound`.
 void check_near(const Eigen::MatrixXd& found, const Eigen::MatrixXd& expected, double bound) {
   REQUIRE(found.rows() == expected.rows());
   REQUIRE(found.allFinite());
@@ -79,7 +79,7 @@ void check_passes(std::int64_t rows, int count, bool with_diagonal, bool with_z)
   const InverseDiagonal* inverse_diagonal = with_diagonal ? &diagonal : nullptr;
   Eigen::VectorXd solve = Eigen::VectorXd::Ones(rows);
   for (std::int64_t i = 0; with_diagonal && i < rows; ++i) solve[i] = static_cast<double>(numbers[i]);
-  // Sums of n = rows or stride numbers of size 1, or of size n where they are of new ones.
+  // Sums of n = rows or stride numbers of size 1, or of size n if they are sums themselves.
   constexpr double roundoff = std::numeric_limits<T>::epsilon(), of_double = std::numeric_limits<double>::epsilon();
   const double n = static_cast<double>(rows), k = stride, few = 4 * (k + 2) * roundoff;
   check_near(to_eigen(operations->product(q, z)), to_eigen(q).transpose() * to_eigen(z), n * n * of_double);
@@ -111,7 +111,7 @@ std::vector<CgResult> solve(const Operator<T>& a, const std::vector<Vector<T>>& 
   return solver::block_conjugate_gradients<T>(a, b, x, options);
 }
 
-/// No system takes more iterations than alone, and all come to the same.
+/// Checks that no system takes more iterations than alone, and that all have the same solutions.
 void check_against_batched(const Operator<double>& a, const std::vector<Vector<double>>& b,
                            const solver::Preconditioner<double>* preconditioner, double tolerance) {
   SystemsCgOptions<double> options;
@@ -124,7 +124,7 @@ void check_against_batched(const Operator<double>& a, const std::vector<Vector<d
   for (std::size_t c = 0; c < b.size(); ++c) {
     CAPTURE(c);
     CHECK(results[c].method == solver::CgMethod::block);
-    CHECK(results[c].iterations <= alone[c].iterations + alone[c].iterations / 50);  // rounding is another
+    CHECK(results[c].iterations <= alone[c].iterations + alone[c].iterations / 50);  // rounding differs
     tests::check_solution(results[c], x[c], alone[c], expected[c], tolerance);
   }
 }
@@ -172,7 +172,7 @@ TEST_CASE("eight systems, two of them equal, one zero, one the sum of two others
   fill(b[3], 0.0);
   for (std::int64_t i = 0; i < a->size(); ++i) {
     b[6][i] = b[0][i] - 3 * b[2][i];
-    b[5][i] += 1e-9 * b[7][i];  // what tells it from b[4] is below the tolerance, and above
+    b[5][i] += 1e-9 * b[7][i];  // its difference from b[4] is below and above the tolerance
   }
   for (const double tolerance : {1e-6, 1e-11}) {
     CAPTURE(tolerance);
@@ -186,7 +186,7 @@ TEST_CASE("eight systems, two of them equal, one zero, one the sum of two others
     CHECK(std::abs(x[0][i] - x[1][i]) <= 1e-6 * largest(x[0]));
     CHECK(std::abs(x[6][i] - x[0][i] + 3 * x[2][i]) <= 1e-6 * largest(x[6]));
   }
-  // One system as many times as there are columns is one system.
+  // Identical right-hand sides in all columns count as one system.
   std::vector<Vector<double>> same;
   for (int c = 0; c < 32; ++c) same.push_back(random_vector<double>(a->size(), 8));
   check_against_batched(*a, same, m.get(), 1e-9);
@@ -221,7 +221,7 @@ TEST_CASE("every reason to stop") {
   negative.values[39] = -1;
   for (const CgResult& result : solve(*dense<double>(negative.matrix()), list_of(b(1), b(2)), x))
     CHECK(result.reason == StopReason::indefinite);
-  // Of rank 39, and a right-hand side outside its range.
+  // A matrix of rank 39, and a right-hand side outside its range.
   Spectrum singular(40, 50);
   singular.values[0] = 0;
   for (const CgResult& result : solve(*dense<double>(singular.matrix()), list_of(b(1), b(2)), x))

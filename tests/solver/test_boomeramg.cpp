@@ -1,4 +1,4 @@
-// BoomerAMG by hypre: symmetric, few iterations, with every operator; what a build without hypre says.
+// BoomerAMG of hypre: symmetric, few iterations, with every operator; and the message of a build without hypre.
 
 #include <doctest/doctest.h>
 

@@ -1,4 +1,4 @@
-// What flows through the boundary: right for each group, in balance with the source, and the gradient's beside it.
+// Boundary fluxes: correct for each group, in balance with the source, compared with the gradient's.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -83,7 +83,7 @@ TEST_CASE("consistent fluxes balance as the system was solved, the gradient's by
 }
 
 TEST_CASE("the flux of values converges twice as fast as the gradient does") {
-  // u = sinh(pi y) sin(pi x): integral of du/dn over the top is 2 cosh(pi).
+  // u = sinh(pi y) sin(pi x): the integral of du/dn over the top is 2 cosh(pi).
   for (const CellShape shape : {CellShape::triangle, CellShape::quadrilateral}) {
     CAPTURE(mesh::name(shape));
     solver::Case made = make_case(1, "1", "0");

@@ -1,5 +1,4 @@
-// Corrections of the bandwidth model: between sizes, in a file, in a prediction, and as femcg predict --train makes
-// them.
+// Corrections of the bandwidth model: between sizes, in a file, in a prediction, and as made by femcg predict --train.
 
 #include "solver/prediction/models/calibration.hpp"
 
@@ -54,7 +53,7 @@ TEST_CASE("corrections are on lines over the logarithm of the size, and constant
   CorrectionKey other = csr;
   other.degree = 3;
   CHECK(of.at(other, 1e4).product == 1);
-  of.add(csr, 1e5, {16, 1, 1, 1});  // in the place of what there was
+  of.add(csr, 1e5, {16, 1, 1, 1});  // replaces the previous one
   CHECK(of.at(csr, 1e5).product == doctest::Approx(16));
 }
 
@@ -152,7 +151,7 @@ TEST_CASE("every operator is calibrated on boxes, as far as there is time") {
   of_single.word_bytes = 4;
   rates.calibration.add(of_single, 1, {.product = 5});
   const Calibrated made = calibrate(settings, rates);
-  CHECK(made.calibration.at(of_single, 1).product == 5);  // of another training
+  CHECK(made.calibration.at(of_single, 1).product == 5);  // from another training
   CHECK(made.boxes == std::min(steps, 2));
   REQUIRE(made.boxes > 0);
   const CorrectionFactors of = made.calibration.at({"lma-gather", CellShape::quadrilateral, 1, 8, "each"}, 4e3);

@@ -48,11 +48,11 @@ const Folder& folder() {
 struct Sentences : std::vector<std::string> {
   using vector::vector;
   explicit Sentences(std::vector<std::string> from) : vector(std::move(from)) {}
-  /// The first, also where a test is about to fail because nothing was found wrong.
+  /// The first problem; defined even without problems, for messages of failing tests.
   std::string front() const { return empty() ? "nothing is wrong" : vector::front(); }
 };
 
-/// What is wrong with a file, its path cut from the front of each sentence so that they begin with ":line:column: ".
+/// Problems of a file, without its path, so that they begin with ":line:column: ".
 Sentences problems_of(const fs::path& file, const std::vector<Override>& overrides = {}) {
   try {
     read_case(file, overrides);
@@ -71,7 +71,7 @@ Sentences problems(const std::string& text, const std::vector<Override>& overrid
 
 const std::string mesh_line = "mesh: {box: {cells: [4, 4]}}\n";
 
-/// The only problem of a case of a good mesh on line 1 and the given lines from line 2.
+/// The only problem of a case with a valid mesh on line 1 and the given lines from line 2.
 std::string problem(const std::string& lines) {
   const Sentences all = problems(mesh_line + lines);
   INFO(lines);
@@ -81,7 +81,7 @@ std::string problem(const std::string& lines) {
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
-/// The one override's only problem, on a good case.
+/// The only problem of an override of a valid case.
 std::string override_problem(const Override& override) {
   const Sentences all = problems(mesh_line + "degree: 2\nsolver: {operator: csr}\n", {override});
   INFO(override.key, "=", override.value);

@@ -1,4 +1,4 @@
-// The table of keys against the reader: nothing in it that the reader does not ask for, no default that is another one.
+// The table of keys compared with the reader: the reader uses all its keys, with the same defaults.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -18,8 +18,7 @@ using namespace femcg::solver;
 
 namespace {
 
-/// A case of a box, or where the key goes with a file, of a file; its group `left` has a condition of the kind that the
-/// key belongs to.
+/// A case of a box or, if the key requires it, of a file; its group `left` has a condition of the key's kind.
 std::string case_for(const std::string& path) {
   const bool of_file = path.starts_with("mesh.") && !path.starts_with("mesh.box");
   const fs::path file = femcg::tests::source_directory() / "cases/meshes/heat_sink.step";
@@ -30,7 +29,7 @@ std::string case_for(const std::string& path) {
                      of_file ? "{file: " + file.string() + "}" : "{box: {cells: [4, 4]}}", condition);
 }
 
-/// What is wrong with the case where a key has that value; empty where nothing is.
+/// Messages about the case if a key has this value; empty if there are none.
 std::string sentences(const std::string& path, const std::string& value) {
   const fs::path file = fs::temp_directory_path() / fmt::format("femcg_test_case_keys_{}.yaml", ::getpid());
   std::ofstream(file) << case_for(path);
@@ -44,7 +43,7 @@ std::string sentences(const std::string& path, const std::string& value) {
   return all;
 }
 
-/// boundary..value as boundary.left.value.
+/// boundary..value becomes boundary.left.value.
 std::string with_names(std::string path) {
   for (std::size_t at = path.find(".."); at != std::string::npos; at = path.find("..")) path.replace(at, 2, ".left.");
   return path;

@@ -1,4 +1,4 @@
-// What the schema says of options against their own checks. Cases against the schema: check_schema.py.
+// The schema's values of options compared with their own checks. check_schema.py compares cases with the schema.
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 

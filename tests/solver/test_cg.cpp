@@ -25,7 +25,7 @@ namespace {
 
 Eigen::MatrixXd random_spd(int n, double condition) { return tests::Spectrum(n, condition).matrix(); }
 
-/// What csr and its kin are made from on the device of the tests.
+/// Ingredients of csr and similar operators on the device of the tests.
 template <class T>
 Ingredients<T> from_rows(const tests::Rows<T>& rows) {
   Ingredients<T> from;
@@ -34,7 +34,7 @@ Ingredients<T> from_rows(const tests::Rows<T>& rows) {
   return from;
 }
 
-/// -1 / (1 + distance) to each neighbour at most `reach` away in both directions, and a diagonal that dominates.
+/// -1 / (1 + distance) for each neighbour at most `reach` away in both directions, and a dominant diagonal.
 template <class T>
 tests::Rows<T> grid(int width, int height, int reach) {
   tests::Rows<T> rows(static_cast<std::size_t>(width * height));
@@ -71,7 +71,7 @@ tests::Rows<T> arrow(std::int32_t size) {
   return rows;
 }
 
-/// The recurrences and loops that this device has, for the operator csr.
+/// Recurrences and loops of this device, for the operator csr.
 std::vector<std::pair<solver::CgMethod, solver::CgLoop>> ways() {
   using enum solver::CgMethod;
   std::vector<std::pair<solver::CgMethod, solver::CgLoop>> ways{{automatic, solver::CgLoop::automatic},
@@ -159,7 +159,7 @@ TEST_CASE_TEMPLATE("a persistent kernel makes the iterations of launched passes,
             size = std::max(size, std::abs(expected[i]));
           }
           CHECK(difference <= 1000 * static_cast<double>(std::numeric_limits<T>::epsilon()) * size);
-          // The same bits again, in batches of another length too.
+          // A second solve gives the same bits, also with another length of batches.
           for (const int batch : {0, 3}) {
             options.check_every = batch;
             CHECK(conjugate_gradients(*a, load, y, options).iterations == first.iterations);
@@ -320,7 +320,7 @@ TEST_CASE("every reason to stop is told apart") {
     CHECK(x[0] != 0);
   }
   SUBCASE("a residual that is far from the recurrence's is found out") {
-    // The recurrence believes an operator; the truth is another.
+    // The recurrence uses A; the true residual is computed with another operator, 1.01 A.
     const auto a = tests::dense<double>(good);
     const Eigen::MatrixXd other = 1.01 * good;
     CgOptions<double> options;
@@ -329,7 +329,7 @@ TEST_CASE("every reason to stop is told apart") {
           Eigen::VectorXd::Ones(30) - other * Eigen::Map<const Eigen::VectorXd>(at.data(), 30);
       return std::vector<double>(residual.data(), residual.data() + 30);
     };
-    // Restarts from the true residual still converge to the solution of the true system: iterative refinement.
+    // Restarts from the true residual converge to the solution of the true system (iterative refinement).
     const CgResult result = conjugate_gradients(*a, b, x, options);
     CHECK(result.reason == StopReason::converged);
     const Eigen::VectorXd expected = other.llt().solve(Eigen::VectorXd::Ones(30));

@@ -1,6 +1,6 @@
-// What `run` calls converged is right to ten times the tolerance, in problems where |b - A u| / |b| says nothing: by
-// every preconditioner, recurrence and precision. Held against a direct solution in long double of
-// the same problem without its offset.
+// Solutions that `run` calls converged have an error of at most ten times the tolerance, with every preconditioner,
+// recurrence and precision, in problems where |b - A u| / |b| says nothing about the error. The reference is a direct
+// solution in long double of the same problem without its offset.
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -48,14 +48,14 @@ struct Claim {
   std::string name;
   std::string diffusion, source;
   std::vector<Side> sides;
-  double offset = 0;  ///< of all values
+  double offset = 0;  ///< constant that is added to all values
   double tolerance = 1e-8;
-  int bodies = 1;  ///< side by side; the sides of body k are k_left, k_right, ...
+  int bodies = 1;  ///< number of bodies, side by side; the sides of body k are k_left, k_right, ...
   mesh::BoxOptions box{CellShape::quadrilateral, {7, 6, 1}, {1, 1, 1}, 0.1};
   int degree = 2;
 };
 
-/// A second load beside the case's own, with the source less 1.
+/// Problem of a claim; `second` subtracts 1 from the source (a second load).
 solver::ProblemData data_of(const Claim& claim, double offset, bool second) {
   solver::ProblemData data = tests::make_case(claim.degree, claim.diffusion, claim.source).problem;
   for (const Side& side : claim.sides) {
@@ -91,7 +91,7 @@ mesh::Mesh mesh_of(const Claim& claim) {
   return all;
 }
 
-/// The exact discrete solutions of a problem without offset, and energies.
+/// Exact discrete solutions of a problem without offset, and their energies.
 class Truth {
  public:
   explicit Truth(const solver::Problem& problem) : problem_(&problem), n_(problem.form().space->dof_count()) {
@@ -119,8 +119,8 @@ class Truth {
     }
   }
 
-  /// How often the tolerance the error of some dofs is, less what rounding u to double explains, in energy, in the
-  /// worst body.
+  /// Energy norm of the error of `dofs`, less the part that rounding u to double explains, relative to the energy norm
+  /// of the solution and in units of the tolerance; the maximum over all bodies.
   double error(std::size_t load, const std::vector<double>& dofs, double offset, double tolerance) const {
     const Numbers& u = solutions_[load];
     Numbers e(n_);
@@ -143,8 +143,8 @@ class Truth {
  private:
   std::size_t count() const { return static_cast<std::size_t>(problem_->components()); }
 
-  /// K, from gradients of which no constant has any, and the Robin terms. Entries of K_e in double precision would not
-  /// do: where the diffusion jumps within a cell, their rounding is more than what some functions have of energy.
+  /// Assembles K, from gradients that are exactly 0 for constants, plus the Robin terms. K_e in double precision would
+  /// not suffice: where the diffusion jumps within a cell, its rounding error exceeds the energy of some functions.
   void assemble() {
     operators::BilinearForm form = problem_->form();
     form.robin.clear();
@@ -179,7 +179,7 @@ class Truth {
     }
     for_robin([&](int i, int j, long double entry, const auto&) { matrix_(i, j) += entry; });
   }
-  /// work(i, j, integral of transfer phi_i phi_j at a point, the point).
+  /// Calls work(i, j, integral of transfer phi_i phi_j at a point, the point) for every pair of nodes and every point.
   template <class Work>
   void for_robin(const Work& work) const {
     const operators::BilinearForm& form = problem_->form();
@@ -196,7 +196,7 @@ class Truth {
                  facet.points_in_space().subspan(3 * static_cast<std::size_t>(q), 3));
     }
   }
-  /// Source and ambient values.
+  /// Load vector of the source and of the ambient values.
   Numbers load_of(const solver::Load& load) const {
     Numbers b = Numbers::Zero(n_);
     operators::CellEvaluator evaluator(problem_->form());
@@ -216,7 +216,8 @@ class Truth {
     });
     return b;
   }
-  /// work(facet, q, transfer, ambient, dofs of the cell, nodes of the facet) for every point of a facet with transfer.
+  /// Calls work(facet, q, transfer, ambient, dofs of the cell, nodes of the facet) for every point of facets with
+  /// transfer.
   template <class Work>
   void for_robin_points(const solver::Load& load, const Work& work) const {
     std::size_t k = 0;
@@ -232,7 +233,8 @@ class Truth {
              problem_->form().space->facet_nodes(robin.facet));
     }
   }
-  /// The constant of a body that transfer alone holds, which not even long double finds by factors: its heat balances.
+  /// Adds the constant that balances the heat of every body held by transfer alone; factorisation in long double does
+  /// not determine this constant accurately enough.
   void balance(const solver::Load& load, Numbers& u) const {
     std::vector<long double> heat(count()), transfer(count());
     std::vector<char> has_values(count());
@@ -246,7 +248,7 @@ class Truth {
     for (int dof = 0; dof < n_; ++dof)
       if (has_values[body_[dof]] == 0) u[dof] += heat[body_[dof]] / transfer[body_[dof]];
   }
-  /// integral of kappa |grad u|^2 + integral of transfer (u - ambient)^2, ambient values being linear.
+  /// Integral of kappa |grad u|^2 + integral of transfer (u - ambient)^2, with linear ambient values.
   void find_energies(const solver::Load& load, const Numbers& u) {
     std::vector<double> energies(count());
     Numbers forces = matrix_ * u;
@@ -264,12 +266,12 @@ class Truth {
   const solver::Problem* problem_;
   int n_;
   Matrix matrix_;
-  std::vector<std::int32_t> body_;  ///< of each dof
+  std::vector<std::int32_t> body_;  ///< body of each dof
   std::vector<Numbers> solutions_;
-  std::vector<std::vector<double>> energies_;  ///< by load and body
+  std::vector<std::vector<double>> energies_;  ///< [load][body]
 };
 
-/// One way to solve.
+/// Solver settings of one run.
 struct Way {
   std::string preconditioner;
   CgMethod method = CgMethod::classic;
@@ -313,7 +315,7 @@ std::vector<Claim> claims() {
     all.push_back(
         {"inclusions, loosely", fmt::format("{} ? {:.17g} : 1", two, jump), "0", slope, 300, 1e-4, 1, aligned});
   }
-  // One cell thick, and through cells, of which some functions then have next to no energy.
+  // Jumps along bands one cell thick and jumps within cells, where some functions have almost no energy.
   const std::vector<Side> warm{{"left", "0"}, {"right", "1"}, {"top", "0.5", 1e-3}};
   const mesh::BoxOptions oblique{CellShape::triangle, {7, 5, 1}, {1, 1, 1}, 0.1};
   for (const double jump : {1e8, 1e10, 1e12})
@@ -401,7 +403,7 @@ TEST_CASE("what is called converged is right to ten times the tolerance") {
         solver::Solved solved;
         try {
           solved = solver::solve({resolved.solver, resolved.mesh, resolved.distribution, {}}, kept, context, record);
-        } catch (const solver::InputError& error) {  // single precision does not hold the matrix
+        } catch (const solver::InputError& error) {  // single precision cannot represent the matrix
           CHECK_MESSAGE(way.precision != Precision::double_, error.what());
           continue;
         }

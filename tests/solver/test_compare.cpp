@@ -1,4 +1,4 @@
-// Comparisons: what is swept, that disagreement is caught, what the files say.
+// Comparisons: expansion of sweeps, detection of products that disagree, contents of the files.
 
 #include <doctest/doctest.h>
 #include <sys/wait.h>
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of this test, gone afterwards.
+/// Temporary directory, removed by the destructor.
 struct Folder {
   Folder() : path(fs::temp_directory_path() / ("femcg_test_compare_" + std::to_string(::getpid()))) {
     fs::create_directories(path);
@@ -99,7 +99,7 @@ TEST_CASE("a sweep is every combination, what needs the same mesh in a row") {
   CHECK(points[3].resolved.problem.quadrature == 4);  // the default follows the degree
 
   const auto swept = solver::expand_operators(points[0].resolved.compare);
-  REQUIRE(swept.size() == 5);  // csr has none of these options
+  REQUIRE(swept.size() == 5);  // csr has neither C nor sigma
   CHECK(swept[0].op.name == "csr");
   CHECK(swept[0].values.empty());
   CHECK(swept[4].op.options.at("C") == "8");
@@ -207,9 +207,9 @@ TEST_CASE("several right-hand sides: every operator agrees in every column, and 
         CHECK(all.stored_bytes == alone.stored_bytes);
         CHECK(all.flops == k * alone.flops);
         CHECK(all.moved_bytes == alone.moved_bytes + (k - 1) * 2 * n * word);
-        // Jacobi: update 3, direction 5, and the diagonal twice, in single precision, once for all columns. Chebyshev
-        // of degree 4: four products; update 3, direction 5, r'z 2, the first step 3, three more 18, and the diagonal
-        // in each step.
+        // Vectors read or written per iteration. Jacobi: update 3, direction 5, and the diagonal twice, in single
+        // precision, once for all columns. Chebyshev of degree 4: four products; update 3, direction 5, r'z 2, first
+        // step 3, three further steps 18, and the diagonal in each step.
         CHECK(row.iteration_bytes == (preconditioner == "jacobi"
                                           ? all.moved_bytes + 8 * k * n * word + 2 * n * single
                                           : 4 * all.moved_bytes + 31 * k * n * word + 4 * n * single));
@@ -218,7 +218,7 @@ TEST_CASE("several right-hand sides: every operator agrees in every column, and 
         CHECK(*row.product_gain == doctest::Approx(k * one.record.apply.median() / row.record.apply.median()));
         CHECK(*row.iteration_gain == doctest::Approx(row.rate() / one.rate()));
       }
-      // Block CG: S'Q 2, update 3, then 6; with Chebyshev W'Z 2 and Z 1 more, and its own steps.
+      // Block CG: S'Q 2, update 3, then 6; with Chebyshev also W'Z 2, Z 1 and the steps of the polynomial.
       const auto block = solver::compare_operators(
           {&small.form, nullptr, load, {preconditioner, {}, {}}, nullptr, solver::CgMethod::block}, entries({"csr"}),
           chosen, common);
@@ -236,7 +236,8 @@ TEST_CASE("several right-hand sides: every operator agrees in every column, and 
     }
 }
 
-/// An operator that takes vectors, one by one, as another does, and several at once in a wrong order.
+/// Operator whose products with one vector are right, and whose products with several vectors have columns in wrong
+/// order.
 class WrongColumns : public operators::Operator<double> {
  public:
   explicit WrongColumns(std::unique_ptr<operators::Operator<double>> right)
@@ -283,7 +284,7 @@ TEST_CASE("the least that an iteration moves has the products and passes of its 
        solver::compare_operators(system, entries({"csr", "matrix-free", "eigen"}), settings(5, 2), common)) {
     INFO(row.record.op.name, ": ", row.reason);
     CHECK(row.outcome == solver::Outcome::timed);
-    // Three products; update 3, direction 5, r'z 2, the first step 3, two more 12, and the diagonal in each.
+    // Three products; update 3, direction 5, r'z 2, first step 3, two further steps 12, and the diagonal in each step.
     CHECK(row.iteration_bytes == 3 * row.record.footprint.moved_bytes + (25 * 8 + 3 * 4) * common.problem.unknowns);
     const ordered_json solve = solver::to_json({row}, nullptr).at(0).at("solve");
     CHECK(solve["preconditioner"] == "chebyshev");
@@ -323,10 +324,10 @@ TEST_CASE_TEMPLATE("what rounding explains is little: one entry that is off by a
           operators::assemble<T>(small.form, operators::assemble_element_matrices(small.form)));
       operators::Ingredients<T> from;
       from.matrix = matrix;
-      const auto csr = operators::find_operator("csr")->make<T>(from, {});  // keeps the matrix
+      const auto csr = operators::find_operator("csr")->make<T>(from, {});  // refers to the matrix
       const double unit_roundoff = static_cast<double>(tests::unit_roundoff<T>);
       CHECK(solver::agreement(*csr, reference, unit_roundoff).holds());
-      // Where the entry counts: x is largest there.
+      // Row with the greatest |x|, where a wrong diagonal entry has the greatest effect.
       const std::vector<double> x = solver::pseudo_random(small.form.unknowns);
       const auto row = static_cast<std::int32_t>(
           std::ranges::max_element(x, {}, [](double entry) { return std::abs(entry); }) - x.begin());
@@ -351,7 +352,7 @@ TEST_CASE("rows say of each other what conversion costs and saves") {
   CHECK(*ellpack.data_reduction == 0);
   CHECK(*sell.data_reduction == doctest::Approx(1 - static_cast<double>(sell.record.footprint.stored_bytes) /
                                                         static_cast<double>(ellpack.record.footprint.stored_bytes)));
-  CHECK(*sell.data_reduction > 0.3);  // Q4 in 2D pads ellpack by 2.25
+  CHECK(*sell.data_reduction > 0.3);  // ellpack pads Q4 in 2D to 2.25 times the entries
   const double gain = csr.iteration.median() - sell.iteration.median();
   CHECK(sell.break_even.has_value() == (gain > 0));
   if (gain > 0) CHECK(*sell.break_even == std::ceil(sell.record.seconds.conversion / gain));
@@ -372,7 +373,7 @@ TEST_CASE("rows say of each other what conversion costs and saves") {
   CHECK(std::ranges::count(csv, '\n') == 5);
   CHECK(csv.starts_with("case,matrix,cell,degree,"));
 
-  // Against itself nothing changed; against times that are twice and half as long all did.
+  // Against the same times nothing is changed; against twice and half the times everything is.
   const auto verdicts = [&](double factor) {
     ordered_json other = json;
     for (ordered_json& record : other)
@@ -441,7 +442,7 @@ TEST_CASE("operators are timed in turn, and one that fails does not stop the oth
     CHECK(done >= 0);
     CHECK(done <= 1);
     steps.push_back(next);
-    return steps.size() < 8;  // interrupted in the second repetition
+    return steps.size() < 8;  // interrupts the second repetition
   };
   auto who = entries({"csr", "sell", "eigen"});
   who[1].not_applicable = "it was told to stay away";

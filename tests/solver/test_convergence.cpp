@@ -1,4 +1,4 @@
-// Manufactured solutions: what is right to the last digit, and rates that are neither too low nor too high.
+// Manufactured solutions: exact for polynomials of the space, convergence rates within bounds for others.
 
 #include <doctest/doctest.h>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr double rate_margin = 0.2;
 
-/// u = sin(2x + 0.5) cos(1.5 y - 0.3) (e^(z/2)) with kappa = 1 + x/2 + y/4, its source worked out by hand.
+/// u = sin(2x + 0.5) cos(1.5 y - 0.3) (e^(z/2)) with kappa = 1 + x/2 + y/4; the source is derived by hand.
 struct Manufactured {
   std::string exact, source;
   std::string diffusion = "1 + x/2 + y/4";
@@ -35,7 +35,7 @@ int coarse_cells(CellShape shape, int degree) {
   return degree == 1 ? 4 : degree == 2 ? 2 : 1;
 }
 
-/// Integral of u over the unit square by its sine series: 64 / (pi^6 m^2 n^2 (m^2 + n^2)) over odd m, n.
+/// Integral of u over the unit square by its sine series: 64 / (pi^6 m^2 n^2 (m^2 + n^2)), summed over odd m, n.
 double square_integral() {
   double sum = 0;
   for (int m = 1; m < 400; m += 2)
@@ -83,8 +83,7 @@ TEST_CASE("L2 errors fall with h^(p+1) and H1 errors with h^p on distorted meshe
 }
 
 TEST_CASE("polynomials of degree p are reproduced to rounding on distorted meshes, with every operator") {
-  // Sums of powers, so that every degree has something in every direction; the sources are -div(kappa grad u) worked
-  // out by hand.
+  // Polynomials with terms of every degree in every direction; the sources -div(kappa grad u) are derived by hand.
   const std::vector<std::string> exact{"1+2*x-3*y+z", "1+x^2-2*x*y+y^2+3*z^2-x*z", "x^3-2*x*y^2+y^3+z^3+x*y*z",
                                        "x^4-x^2*y^2+2*y^4+z^4-x*y*z^2"};
   const std::vector<std::string> laplacian_2d{"0", "4", "6*x-4*x+6*y", "12*x^2-2*y^2-2*x^2+24*y^2"};

@@ -23,7 +23,7 @@ double value(const std::string& text, double x = 0, double y = 0, double z = 0) 
   return Expression(text, "")(x, y, z);
 }
 
-/// What the constructor says about a wrong text, without place.
+/// Message of the error that the constructor throws for an invalid text, without its place.
 std::string complaint(const std::string& text) {
   try {
     Expression(text, "");
@@ -110,7 +110,7 @@ TEST_CASE("operators bind as in textbooks") {
   CHECK(value("x < 1 ? 2 : 3", 5) == 3);
   CHECK(value("if(x < 1, 2, 3)", 0) == 2);
   CHECK(value("if (x < 1, 2, 3)", 5) == 3);
-  CHECK(value("x == 0 ? 1 : sin(x)/x", 0) == 1);  // the branch not taken may be anything
+  CHECK(value("x == 0 ? 1 : sin(x)/x", 0) == 1);  // the branch not taken may have any value
 }
 
 TEST_CASE("a function and its bracket may stand apart") {

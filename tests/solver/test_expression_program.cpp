@@ -18,13 +18,13 @@ using solver::scan_expression;
 
 namespace {
 
-/// Values as muParser has them.
+/// Values of an expression as muParser computes them.
 class Parser {
  public:
   explicit Parser(const std::string& text) {
     parser_.ClearFun();
     parser_.ClearConst();
-    parser_.EnableOptimizer(false);  // as the program has it
+    parser_.EnableOptimizer(false);  // as in the program
     parser_.DefineConst("pi", std::numbers::pi);
     for (const auto& definition : solver::function_definitions())
       std::visit([&](auto function) { parser_.DefineFun(std::string(definition.name), function); },
@@ -50,7 +50,7 @@ class Parser {
   mu::Parser parser_;
 };
 
-/// Texts that follow the grammar, with brackets only now and then.
+/// Random texts that follow the grammar; subexpressions seldom have brackets.
 class RandomText {
  public:
   explicit RandomText(unsigned seed) : random_(seed) {}
@@ -106,7 +106,7 @@ TEST_CASE("programs have muParser's values, whatever binds to what") {
     for (const std::array<double, 3>& point : {std::array{0.3, 0.7, 1.9}, {-1.2, 0.45, 2.5}, {1, 0, -2}}) {
       const double expected = parser(point);
       if (!std::isfinite(expected) || std::abs(expected) > 1e6) continue;
-      // What rounding does to it: steps move, and differences of like numbers magnify it.
+      // Estimates the effect of rounding: steps move, and differences of nearly equal numbers magnify the error.
       double spread = 0;
       for (const double nudge : {1 - 1e-14, 1 + 1e-14, 1 - 3e-15, 1 + 3e-15})
         spread = std::max(spread,
@@ -132,7 +132,7 @@ TEST_CASE("signs bind in their order") {
                                                    {"-y*z", 6},
                                                    {"y*-z", 6},
                                                    {"+y", 3},
-                                                   {"1<y==y<4", 1},  // ((1 < y) == y) < 4, as 0 < 4
+                                                   {"1<y==y<4", 1},  // ((1 < y) == y) < 4, since 0 < 4
                                                    {"1<y==y", 0},
                                                    {"x<1 || y<1 && z>0", 1},
                                                    {"z>0 ? 1 : y>0 ? 2 : 3", 2},
@@ -155,7 +155,7 @@ TEST_CASE("what is the same is computed once, what is constant never") {
   CHECK(program("sin(pi*x)*cos(pi*y) + sin(pi*x)*cos(pi*z)").instructions().size() == 3 + 3 + 2 + 1);
   CHECK(program("x").instructions().empty());
   CHECK(program("x^4").instructions().size() == 3);
-  // Registers are used again.
+  // Registers are reused.
   std::string sum = "sin(x)";
   for (int i = 0; i < 100; ++i) sum += " + sin(" + std::to_string(i) + "*x)";
   CHECK(program(sum).variables() <= 3 + 3);
@@ -189,7 +189,7 @@ TEST_CASE("gradients are those of calculus") {
       with_gradient.evaluate(point, found);
       CHECK(found[0] == value(f, point));
       for (std::size_t axis = 0; axis < 3; ++axis) {
-        constexpr double h = 1e-3;  // differences of fourth order
+        constexpr double h = 1e-3;  // step of central differences of fourth order
         const auto at = [&](double step) {
           std::array<double, 3> moved = point;
           moved[axis] += step * h;
@@ -204,7 +204,7 @@ TEST_CASE("gradients are those of calculus") {
            {"-x + 2*y - z/4", {-1, 2, -0.25}},
            {"x*y^2/z", {9.0 / -2, 6.0 * 0.5 / -2, -4.5 / 4}},
            {"y^x", {std::sqrt(3) * std::log(3), 0.5 / std::sqrt(3), 0}},
-           {"max(0, z)^0.5 + sqrt(max(0, z))", {0, 0, 0}},  // 0 where it does not move
+           {"max(0, z)^0.5 + sqrt(max(0, z))", {0, 0, 0}},  // gradient 0 where max is constant
            {"x>0 && y>0 ? z^3 : x", {0, 0, 12}},
            {"(x<y) + floor(z)", {0, 0, 0}},
            {"exp(x)", {std::exp(0.5), 0, 0}},

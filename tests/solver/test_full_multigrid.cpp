@@ -1,4 +1,4 @@
-// Full multigrid as the start of CG: its error against that of the discretisation, and the iterations that it saves.
+// Full multigrid as the start of CG: its error relative to the discretisation error, and the iterations that it saves.
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ using mesh::CellShape;
 
 namespace {
 
-/// -div grad u = f on the unit square or cube, u = 0 on its boundary, or else not.
+/// -div grad u = f on the unit square or cube; u = 0 on the boundary with `held_at_zero`, else the exact values.
 Case waves(CellShape shape, int degree, bool held_at_zero) {
   const bool flat = mesh::dimension(shape) == 2;
   const std::string wave = held_at_zero ? "sin(pi*" : "cos(pi*";
@@ -34,7 +34,7 @@ Case waves(CellShape shape, int degree, bool held_at_zero) {
   return made;
 }
 
-/// Across a box of about 8,000 unknowns.
+/// Cells per side of a box with about 8,000 unknowns.
 int cells_across(CellShape shape, int degree) { return mesh::dimension(shape) == 2 ? 96 / degree : 20 / degree; }
 
 template <class T>
@@ -48,7 +48,7 @@ std::unique_ptr<Preconditioner<T>> multigrid(const Operator<T>& a, const Problem
 TEST_CASE("full multigrid's error is within twice the discretisation's for every shape and degree") {
   for (const CellShape shape : mesh::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree)
-      for (const bool distorted : {false, true})  // levels of boxes, and of aggregates
+      for (const bool distorted : {false, true})  // levels of boxes; levels of aggregates
         for (const bool held_at_zero : {true, false}) {
           CAPTURE(mesh::name(shape));
           CAPTURE(degree);
@@ -89,7 +89,7 @@ TEST_CASE("full multigrid's error is within twice the discretisation's for every
                                      .h1;
             const double rounding = precision == "single" ? 1e-4 * discretisation.norm_h1 : 0;
             CHECK(error < std::max(2 * discretisation.h1, rounding));
-            CHECK(error > 0.999 * discretisation.h1);  // the least that there is
+            CHECK(error > 0.999 * discretisation.h1);  // the discretisation error is the least possible
           }
         }
 }

@@ -1,5 +1,5 @@
-// Blocks of multigrid's smoother round cells: their inverses, sums over blocks that overlap, and which cells have
-// jumps.
+// Block inverses of multigrid's smoother around cells: their values, sums over overlapping blocks, and detection of
+// cells with jumps of kappa.
 
 #include <doctest/doctest.h>
 
@@ -35,7 +35,7 @@ Eigen::MatrixXd inverse_of(const BlockInverses& blocks, std::int32_t block) {
       .cast<double>();
 }
 
-/// All cells of a mesh whose unknowns are too many for one block.
+/// Indices of all cells of a form.
 std::vector<std::int32_t> all_cells(const BilinearForm& form) {
   std::vector<std::int32_t> cells(static_cast<std::size_t>(form.cells()));
   std::iota(cells.begin(), cells.end(), 0);

@@ -1,4 +1,4 @@
-// Multigrid: transfers, level operators, aggregates, the cycle by itself, and iterations of CG with it.
+// Multigrid: transfers, level operators, aggregates, the cycle alone, and CG iterations with multigrid.
 
 #include <doctest/doctest.h>
 
@@ -54,7 +54,7 @@ Vector<double> unit(std::int64_t size, std::int64_t i) {
   return e;
 }
 
-/// P, column by column, and P' from restrictions of unit vectors.
+/// P column by column; P' from restrictions of unit vectors.
 Eigen::MatrixXd prolongation(const Transfer<double>& transfer, std::int32_t fine, std::int32_t coarse) {
   Eigen::MatrixXd p(fine, coarse);
   for (std::int32_t j = 0; j < coarse; ++j) {
@@ -79,7 +79,7 @@ Eigen::MatrixXd restriction(const Transfer<double>& transfer, std::int32_t fine,
   return r;
 }
 
-/// Between the natural orderings.
+/// Transfer from a coarse form, with both levels in natural order.
 std::unique_ptr<Transfer<double>> transfer_to(const CoarseForm& coarse) {
   const Vector<std::int32_t> natural;
   return make_cell_transfer<double>(coarse.transfer, {&natural}, {&natural}, tests::device());
@@ -91,7 +91,7 @@ double value_of_polynomial(const double* x, int dimension, int degree) {
   return value;
 }
 
-/// The cycle of a hierarchy as a matrix, in the natural order of the unknowns.
+/// Matrix of one cycle of a hierarchy, in the natural order of the unknowns.
 template <class T>
 Eigen::MatrixXd matrix_of_cycle(const Hierarchy<T>& hierarchy) {
   const Level<T>& finest = hierarchy.levels.front();
@@ -117,7 +117,7 @@ Eigen::VectorXd spectrum(const Eigen::MatrixXd& m, const Eigen::MatrixXd& a) {
   return Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd>(l.transpose() * m * l, Eigen::EigenvaluesOnly).eigenvalues();
 }
 
-/// Moves a vertex of these tetrahedra nearly into the plane of the other three.
+/// Moves one vertex of each of these tetrahedra nearly into the plane of the other three.
 void add_slivers(mesh::Mesh& mesh, std::initializer_list<std::int32_t> cells) {
   mesh.list_nodes();
   mesh.box.reset();
@@ -199,7 +199,7 @@ TEST_CASE("the operator of a lower degree, or of a coarser box, is the Galerkin 
     CAPTURE(mesh::name(shape));
     for (const bool constrained : {true, false}) {
       tests::FormOptions options{.constrained = constrained, .varying = false, .distort = 0};
-      options.quadrature = 5;  // exact for all of them
+      options.quadrature = 5;  // exact for all degrees
       tests::SmallForm fine = tests::make_form(shape, 3, cells_for(shape, 2), options);
       for (RobinFacet& facet : fine.form.robin) std::ranges::fill(facet.transfer, 2.5);
       const auto coarse = lower_degree(fine.form, 2);
@@ -423,14 +423,14 @@ TEST_CASE("jumps of the diffusion cost few iterations") {
       CAPTURE(jump);
       tests::SmallForm small = tests::make_form(shape, 2, cells_for(shape, mesh::dimension(shape) == 2 ? 24 : 6),
                                                 {.varying = false, .distort = 0});
-      // In a ball that no coarse cell fits.
+      // kappa = jump in a ball whose surface no coarse cell follows.
       small.form.diffusion = [&mesh = *small.mesh, jump](std::int32_t cell, std::span<const double>,
                                                          std::span<double> values) {
         const std::array<double, 3> x = mesh.point(mesh.nodes(cell)[0]);
         const bool inside = std::hypot(x[0] - 0.45, x[1] - 0.55, mesh.dimension() == 3 ? x[2] - 0.4 : 0.0) < 0.25;
         std::ranges::fill(values, inside ? jump : 1.0);
       };
-      // Rounding alone leaves residuals of 1e-9 for a random b, since |A| |x| is 1e7 |b|.
+      // For a random b, rounding alone leaves residuals of 1e-9, since |A| |x| is 1e7 |b|.
       CHECK(iterations_with_multigrid(small.form, "csr", 1e-8) <= 15);
     }
 }

@@ -1,5 +1,5 @@
-// Memory that runs out at any moment ends a command by an exception, never by std::terminate: one allocation of a small
-// run or comparison after the other fails.
+// A failed allocation ends a command by an exception, never by std::terminate: in small runs and comparisons, one
+// allocation after the other fails.
 
 #include <doctest/doctest.h>
 
@@ -19,7 +19,8 @@
 
 namespace {
 
-/// Bytes from which on allocations are counted, and how many are left until one fails; 0: none does.
+/// Least size in bytes of the allocations that are counted, and number of allocations up to and including the one that
+/// fails; 0: none fails.
 std::atomic<std::size_t> least_size = 0;
 std::atomic<long> until_failure = 0;
 
@@ -51,19 +52,19 @@ namespace {
 namespace solver = femcg::solver;
 namespace fs = std::filesystem;
 
-/// A folder of this process, gone when the test is over.
+/// Temporary directory of this process, removed by the destructor.
 struct Folder {
   Folder() { fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
   fs::path path = fs::temp_directory_path() / ("femcg_out_of_memory_" + std::to_string(::getpid()));
 };
 
-/// Where memory has run out for what is large, small things can still be had: the destructor of a json value, for one,
-/// takes some thousand bytes.
+/// Threshold of large allocations in bytes. When they fail, small ones still succeed: the destructor of a json value,
+/// for example, needs some thousand bytes.
 constexpr std::size_t large = 8192;
 
-/// Runs a command again and again, the n-th allocation of at least `size` bytes failing; n grows by `step` until all
-/// succeed. Returns how many ended in an exception.
+/// Runs a command repeatedly; in each run the n-th allocation of at least `size` bytes fails. n grows by 1 below 100,
+/// then by `step`, until no allocation fails. Returns the number of runs that ended in an exception.
 template <class Command>
 int fail_every(long step, std::size_t size, const Command& command) {
   least_size = size;

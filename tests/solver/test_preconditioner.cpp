@@ -1,4 +1,4 @@
-// Preconditioners by themselves and inside CG, against dense matrices of Eigen's.
+// Preconditioners alone and inside CG, compared with Eigen's dense matrices.
 
 #include <doctest/doctest.h>
 
@@ -23,7 +23,7 @@ using solver::Preconditioner;
 
 namespace {
 
-/// A form with what its operators are made from.
+/// A form and the ingredients of its operators.
 template <class T>
 struct System {
   explicit System(tests::SmallForm made)
@@ -50,12 +50,12 @@ System<T> square(int degree = 2, std::array<int, 3> cells = {9, 7, 1}) {
   return System<T>(tests::make_form(mesh::CellShape::quadrilateral, degree, cells));
 }
 
-/// D^-1 as preconditioners have it, in single precision (InverseDiagonal).
+/// D^-1 rounded to single precision, as preconditioners use it (InverseDiagonal).
 Eigen::VectorXd inverse_diagonal(const Eigen::MatrixXd& a) {
   return a.diagonal().cwiseInverse().cast<float>().cast<double>();
 }
 
-/// Eigenvectors scaled to V'DV = I and eigenvalues of A V = D V Lambda: those of D^-1 A.
+/// Eigenvalues and eigenvectors of D^-1 A: A V = D V Lambda, scaled to V'DV = I.
 struct Spectrum {
   explicit Spectrum(const Eigen::MatrixXd& a) {
     const Eigen::VectorXd scale = inverse_diagonal(a).cwiseSqrt();
@@ -67,14 +67,14 @@ struct Spectrum {
   Eigen::MatrixXd vectors;
 };
 
-/// The Chebyshev polynomial of a degree, anywhere.
+/// Chebyshev polynomial T_degree(x) for any real x.
 double chebyshev_polynomial(int degree, double x) {
   if (std::abs(x) <= 1) return std::cos(degree * std::acos(x));
   const double size = std::cosh(degree * std::acosh(std::abs(x)));
   return x < 0 && degree % 2 == 1 ? -size : size;
 }
 
-/// M^-1 from the formula, eigenvalue by eigenvalue.
+/// M^-1 of the Chebyshev preconditioner by its formula, eigenvalue by eigenvalue.
 Eigen::MatrixXd dense_chebyshev(const Spectrum& of, double largest, int degree, double ratio) {
   const double from = largest / ratio, to = 1.1 * largest, theta = (to + from) / 2, delta = (to - from) / 2;
   Eigen::VectorXd q(of.values.size());
@@ -96,7 +96,7 @@ Eigen::VectorXd waves(Eigen::Index size, double frequency) {
   return vector;
 }
 
-/// A vector in the natural order on the host.
+/// Vector in natural order on the host.
 template <class T>
 Vector<T> on_host(const Eigen::VectorXd& values) {
   Vector<T> vector(values.size());
@@ -104,7 +104,7 @@ Vector<T> on_host(const Eigen::VectorXd& values) {
   return vector;
 }
 
-/// M^-1 r, written over NaN; both in the natural order.
+/// M^-1 r, written into a vector of NaN; r and the result are in natural order.
 template <class T>
 Eigen::VectorXd applied(const Preconditioner<T>& m, const Operator<T>& a, const Eigen::VectorXd& r) {
   Vector<T> z = copied(tests::poisoned<T>(a.size()), a.device());
@@ -135,8 +135,8 @@ TEST_CASE_TEMPLATE("chebyshev is the polynomial of the formula, whatever its deg
           "chebyshev", *a, {{"degree", std::to_string(degree)}, {"ratio", ratio == 30 ? "30" : "7.5"}});
       const Eigen::VectorXd expected = dense_chebyshev(spectrum, estimate(*a), degree, ratio) * r;
       const Eigen::VectorXd z = applied(*m, *a, r);
-      // What a step rounds passes the polynomials of the steps after it, none of which enlarges it. The eigenvectors
-      // that the formula is computed with are off by as many roundings as there are rows.
+      // Rounding errors of a step pass through the polynomials of the later steps, none of which enlarges them. The
+      // eigenvectors in the formula are wrong by as many roundings as there are rows.
       const double bound = 10 * degree * static_cast<double>(std::numeric_limits<T>::epsilon()) +
                            static_cast<double>(a->size()) * std::numeric_limits<double>::epsilon();
       CHECK((z - expected).norm() <= bound * expected.norm());
@@ -175,7 +175,7 @@ TEST_CASE("columns that nobody has stay zeros behind chebyshev, with every opera
     const auto a = system.make(name);
     const auto m = make_preconditioner<double>("chebyshev", *a);
     const int count = 3;
-    std::vector<MultiVector<double>> dirty;  // what comes after them gets their memory
+    std::vector<MultiVector<double>> dirty;  // later vectors reuse this memory
     for (int i = 0; i < 6; ++i) {
       dirty.emplace_back(a->size(), count, a->device());
       fill(dirty.back().entries(), std::numeric_limits<double>::quiet_NaN());
@@ -191,7 +191,7 @@ TEST_CASE("columns that nobody has stay zeros behind chebyshev, with every opera
     };
     dirty.clear();
     check_zeros();
-    m->apply(wider, of_wider);  // which takes as much memory
+    m->apply(wider, of_wider);  // needs as much memory as three columns
     check_zeros();
   }
 }
@@ -205,7 +205,7 @@ TEST_CASE_TEMPLATE("the largest eigenvalue is found from below, to 10 percent", 
       CAPTURE(mesh::name(shape));
       CAPTURE(degree);
       const double exact = Spectrum(system.dense()).values.maxCoeff();
-      for (const char* name : {"csr", "pjds"}) {  // which has an ordering of its own
+      for (const char* name : {"csr", "pjds"}) {  // pjds has its own ordering
         const double found = estimate(*system.make(name));
         CHECK(found >= 0.9 * exact);
         CHECK(found <= (1 + 100 * std::numeric_limits<T>::epsilon()) * exact);
@@ -245,7 +245,7 @@ TEST_CASE("CG with chebyshev makes the residuals of CG with the dense M^-1") {
     CAPTURE(row.name);
     const auto a = row.make<double>(system.from, {});
     const auto m = make_preconditioner<double>("chebyshev", *a);
-    for (const int check_every : {1, 4, 3}) {  // x moves in each, in every second, in two of three iterations
+    for (const int check_every : {1, 4, 3}) {  // x is updated in each, every second, two of three iterations
       solver::CgOptions<double> options;
       options.tolerance = 1e-30;
       options.max_iterations = iterations;
@@ -275,7 +275,7 @@ TEST_CASE_TEMPLATE("CG with chebyshev needs a fraction of the iterations with ja
     const auto m = make_preconditioner<T>(name, *a, given);
     const solver::CgResult result = solve(*a, b, m.get(), options, x);
     if (sizeof(T) == 8) CHECK(result.reason == solver::StopReason::converged);
-    // Of the recurrence: in single precision the residual recomputed may not get there.
+    // Uses the residual of the recurrence: in single precision the recomputed residual may not reach the tolerance.
     const auto there = std::ranges::find_if(
         result.history, [](const solver::Iteration& iteration) { return iteration.relative_residual <= tolerance; });
     REQUIRE(there != result.history.end());
@@ -318,7 +318,7 @@ TEST_CASE("the inverse of a diagonal is in single precision, about 1 where that 
   const double tiny = std::ldexp(1.0, -400), huge = std::ldexp(1.0, 900);
   CHECK(of({2 * tiny, tiny, tiny / 2}) == std::vector<float>{0.5F, 1, 2});
   CHECK(of({2 * huge, huge, huge / 2, huge / 8}) == std::vector<float>{0.25F, 0.5F, 1, 4});
-  // Where they are further apart than the numbers of single precision, those beyond become the last of them.
+  // Entries further apart than the range of single precision are clamped to its least or greatest number.
   constexpr float least = std::numeric_limits<float>::min(), most = std::numeric_limits<float>::max();
   const float power = std::ldexp(1.0F, 125);  // 500 / 4
   CHECK(of({1, tiny, huge, 1}) == std::vector<float>{power, most, least, power});

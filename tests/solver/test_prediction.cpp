@@ -1,4 +1,4 @@
-// What operators are expected to take, and what auto makes of that.
+// Predicted times of operators, and the choice that auto makes from them.
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ namespace {
 
 constexpr double gigabyte = 1e9;
 
-/// A machine whose speeds are round numbers.
+/// Rates of a machine with round numbers.
 Rates round_rates(Device device = Device::host) {
   Rates rates;
   rates.device = device;
@@ -51,7 +51,7 @@ PredictionInput prediction_input(const operators::BilinearForm* form, Device dev
   return of;
 }
 
-/// A matrix of rows of these lengths, on and behind the diagonal, with ones.
+/// Matrix with rows of these lengths; the entries are 1, on the diagonal and to its right.
 CsrMatrix<double> rows_of(const std::vector<std::int32_t>& lengths) {
   CsrMatrix<double> matrix;
   matrix.rows = static_cast<std::int32_t>(lengths.size());
@@ -91,7 +91,7 @@ TEST_CASE("bandwidths between measured sizes are on a line over the logarithm") 
   const Rates rates = round_rates();
   CHECK(rates.reading(1000) == doctest::Approx(40 * gigabyte));
   CHECK(rates.reading(1 << 20) == doctest::Approx(40 * gigabyte));
-  CHECK(rates.reading(8 << 20) == doctest::Approx(30 * gigabyte));  // 3 of 6 doublings
+  CHECK(rates.reading(8 << 20) == doctest::Approx(30 * gigabyte));  // 3 of 6 doublings: half-way
   CHECK(rates.reading(1e12) == doctest::Approx(20 * gigabyte));
   CHECK(round_rates(Device::cuda).reading(1000) == doctest::Approx(4230 * gigabyte));
 }
@@ -105,14 +105,14 @@ TEST_CASE("x comes from memory once where neighbours are near, and once a block 
   };
   const CsrMatrix<double> near = matrix(8), far = matrix(n / 2);
   const double x = 8.0 * n;
-  // Half of the cache holds a sixteenth of what goes by: sixteen blocks. A block of the near rows reads on into the
-  // next by one line of 64 bytes.
+  // Half of the cache holds a sixteenth of the data that is read: sixteen blocks. Each block of the near rows reads one
+  // line of 64 bytes of the next block.
   const auto bytes = [&](const CsrMatrix<double>& of, double cache) {
     return locality(of.row_offsets.span(), of.columns.span(), 8, 2 * x, cache).input_bytes;
   };
   CHECK(bytes(near, x / 4) == x + 16 * 64);
   CHECK(bytes(far, x / 4) == 2 * x);
-  CHECK(bytes(far, 2 * x) == x);  // all of x stays
+  CHECK(bytes(far, 2 * x) == x);  // all of x stays in the cache
   CHECK(locality(near.row_offsets.span(), near.columns.span(), 8, x, x).narrow);
   CsrMatrix<double> wide = rows_of(std::vector<std::int32_t>(40000, 2));
   wide.columns[1] = 39999;
@@ -122,9 +122,9 @@ TEST_CASE("x comes from memory once where neighbours are near, and once a block 
 TEST_CASE("a GPU fetches whole groups of 64 bytes of ELLPACK-R") {
   std::vector<std::int64_t> offsets(33);
   for (std::int64_t row = 0; row <= 32; ++row) offsets[static_cast<std::size_t>(row)] = 5 * row;
-  CHECK(fetched_by_ellpack_r(offsets, 8) == 32 * 5 * 12 + 4 * 32);  // even rows: nothing more
-  for (std::size_t row = 1; row <= 32; ++row) offsets[row] += 4;    // the first has 9
-  // Eight neighbours share a group of values, sixteen one of columns.
+  CHECK(fetched_by_ellpack_r(offsets, 8) == 32 * 5 * 12 + 4 * 32);  // rows of equal length: no excess
+  for (std::size_t row = 1; row <= 32; ++row) offsets[row] += 4;    // the first row has 9 entries
+  // Eight neighbouring rows share a group of values, sixteen a group of columns.
   CHECK(fetched_by_ellpack_r(offsets, 8) == 32 * 5 * 12 + 4 * 32 + 8 * 4 * 8 + 16 * 4 * 4);
 }
 
@@ -139,9 +139,9 @@ TEST_CASE("twice the bytes over twice the bandwidth take as long") {
   Rates gpu = round_rates(Device::cuda), twice = gpu;
   twice.copy_bandwidth *= 2;
   for (const char* name : {"csr", "sell"}) {
-    // On a GPU the latency stays.
+    // On a GPU the latency does not change.
     CHECK(seconds(twice, name) - 5e-6 == doctest::Approx((seconds(gpu, name) - 5e-6) / 2));
-    // As the copies of an H200 would have it, but for what the operator loses.
+    // Bounded by the copy bandwidth of an H200 and by the losses of the operator.
     const double least = (9 * 12 + 20) * 1048576.0 / gpu.copy_bandwidth;
     CHECK(seconds(gpu, name) > 0.7 * least);
     CHECK(seconds(gpu, name) < 2 * least);
@@ -163,7 +163,7 @@ TEST_CASE("a single long row makes ellpack hopeless, and auto never takes it") {
     CHECK(all[decision.first].op.name != "ellpack");
     if (decision.runner_up) CHECK(all[*decision.runner_up].op.name != "ellpack");
   }
-  lengths[7] = 300000;  // more padding than it takes at all
+  lengths[7] = 300000;  // the padding exceeds the limit
   const CsrMatrix<double> arrow = rows_of(lengths);
   const Rates rates = round_rates();
   const auto all = predict<double>(prediction_input(nullptr), {{"ellpack", {}, {}}, {"csr", {}, {}}}, nullptr, &arrow,
@@ -237,7 +237,7 @@ TEST_CASE("with multigrid from degree 2 on, operators that cannot share its leve
     const auto small = tests::make_form(CellShape::tetrahedron, degree, {4, 4, 4});
     PredictionInput of = prediction_input(&small.form);
     of.preconditioner = find_preconditioner(preconditioner);
-    of.iterations = 1;  // no matrix pays
+    of.iterations = 1;  // too few iterations to assemble a matrix
     std::optional<MatrixRows<double>> rows;
     std::vector<std::string> names;
     for (const Prediction& each : predict_all<double>(of, model, rates, rows)) names.push_back(each.op.name);
@@ -257,7 +257,7 @@ TEST_CASE("a matrix is not even counted where that alone takes longer than the a
   CHECK_FALSE(may_assemble(few, 8, fast, rates));
   CHECK(may_assemble(few, 8, slow, rates));
   CHECK(may_assemble(few, 8, {}, rates));
-  // The cycles of multigrid are the same with a matrix, but for several loads at once.
+  // The time of multigrid's cycles does not depend on the matrix, except with several loads.
   std::vector<Prediction> with_cycles{made_up("matrix-free", 1e-6, 1)};
   with_cycles.front().preconditioner = 100;
   few.preconditioner = find_preconditioner("multigrid");
@@ -267,7 +267,7 @@ TEST_CASE("a matrix is not even counted where that alone takes longer than the a
 }
 
 TEST_CASE("the rival is whoever may gain more than making it costs") {
-  // 1000 iterations of a second, or of 1.1 s: were the model wrong by 15%, 43 s could be gained.
+  // 1000 iterations of 1 s and of 1.1 s: if the model is wrong by 15%, b gains 43 s.
   const double gain = 1000 * (1 - 1.1 / 1.15), tried = 4 * 1.1;
   const auto runner_up = [&](double conversion) {
     return decide({made_up("a", 1, 1000), made_up("b", 1.1, 1000, conversion), made_up("c", 2, 1000)});
@@ -278,12 +278,12 @@ TEST_CASE("the rival is whoever may gain more than making it costs") {
   CHECK_FALSE(alone.runner_up);
   CHECK(alone.why.find("longer than it can gain") != std::string::npos);
   CHECK(alone.why.starts_with("a is expected to take "));
-  // Further than 15% nobody looks.
+  // A candidate that is more than 15% slower is not tried.
   const OperatorDecision far = decide({made_up("a", 1, 1000), made_up("b", 1.16, 1000)});
   CHECK_FALSE(far.runner_up);
   CHECK(far.why.find("(16% more)") != std::string::npos);
   CHECK(far.why.find("gain") == std::string::npos);
-  // What is expected first need not be first in the list; set-up counts.
+  // The first choice need not be first in the list; the set-up time counts.
   CHECK(decide({made_up("a", 1, 10, 0, 100), made_up("b", 2, 10)}).first == 1);
   CHECK(decide({made_up("a", 1, 1000, 0, 100), made_up("b", 2, 1000)}).first == 0);
   CHECK_THROWS_AS(decide({}), InputError);
@@ -306,7 +306,7 @@ TEST_CASE("products decide, and a tie is called a tie") {
 
 TEST_CASE("regret is the time that auto's choice loses against the best that was measured") {
   const std::vector<Prediction> expected{made_up("a", 1, 100), made_up("b", 1.05, 100), made_up("c", 3, 100)};
-  // b's products are faster, so it takes a's place: 20 + 100 x 0.9 = 110 s, where c had taken 100.
+  // b's products are faster than a's, so b replaces a: 20 + 100 x 0.9 = 110 s; c would take 100 s.
   const std::vector<Measured> measured{{"a", 1.0, 10, 1.0}, {"b", 0.8, 20, 0.9}, {"c", 0.7, 20, 0.8}};
   const auto regret = regret_of_auto(expected, measured);
   REQUIRE(regret);
@@ -314,17 +314,17 @@ TEST_CASE("regret is the time that auto's choice loses against the best that was
   CHECK(regret->best == 2);
   CHECK(regret->of_solution);
   CHECK(regret->regret == doctest::Approx(0.1));
-  // p is faster by itself, and slower within CG, where the trial is.
+  // p is faster alone and slower within CG, which the trial measures.
   const auto within =
       regret_of_auto({made_up("p", 1, 100), made_up("s", 1.05, 100)}, {{"p", 0.5, 10, 2.0}, {"s", 0.6, 10, 1.0}});
   REQUIRE(within);
   CHECK(within->chosen == 1);
   CHECK(within->why.find("1.60 s with p and 600 ms with s") != std::string::npos);
-  // A persistent kernel is not begun with trials.
+  // No trials precede a persistent kernel.
   std::vector<Prediction> persistent{made_up("p", 1, 100), made_up("s", 1.05, 100)};
   persistent[0].persistent = true;
   CHECK(regret_of_auto(persistent, {{"p", 0.5, 10, 2.0}, {"s", 0.6, 10, 1.0}})->chosen == 0);
-  // Of products where CG was not timed.
+  // Without times of CG, the regret is that of products.
   const auto of_products = regret_of_auto(expected, {{"a", 1.0, 10, 0}, {"b", 1.0, 20, 0}, {"c", 0.5, 20, 0}});
   REQUIRE(of_products);
   CHECK(of_products->chosen == 0);
@@ -363,7 +363,7 @@ TEST_CASE("the rule for iterations is that of CG on the unit square, within 40%"
         std::ranges::fill(values, 1.0);
       };
       small.form.constant_diffusion = [](std::int32_t) { return std::optional(1.0); };
-      // u = 0 all round.
+      // u = 0 on the whole boundary.
       small.form.unknown_of_dof.assign(static_cast<std::size_t>(small.space->dof_count()), -1);
       const std::vector<double> points = small.space->dof_points();
       for (std::size_t dof = 0; dof < small.form.unknown_of_dof.size(); ++dof) {
@@ -419,7 +419,7 @@ TEST_CASE("every operator of either device is predicted, more with more right-ha
         for (std::size_t i = 0; i < automatic.size(); ++i) {
           CAPTURE(automatic[i].op.name);
           if (device == Device::host) CHECK(automatic[i].loops == doctest::Approx(one[i].loops / 2));  // block CG
-          if (automatic[i].loops > one[i].loops) continue;  // one after the other
+          if (automatic[i].loops > one[i].loops) continue;  // solved one after the other
           CHECK_FALSE(automatic[i].persistent);
           CHECK(automatic[i].iteration > automatic[i].product);
         }

@@ -13,7 +13,7 @@ using mesh::CellShape;
 
 namespace {
 
-/// Two unit squares side by side that share no node, in regions "west" and "east".
+/// Two unit squares side by side without shared nodes, in regions "west" and "east".
 mesh::Mesh two_parts() {
   mesh::Mesh mesh = mesh::make_box({CellShape::quadrilateral, {4, 4, 1}});
   mesh.region_names = {"west", "east"};
@@ -44,7 +44,7 @@ std::string error_of(const solver::Case& made, const mesh::Mesh& mesh) {
 }  // namespace
 
 TEST_CASE("a wall between a given temperature and a fluid: the textbook's series resistance") {
-  // u = 100 at x = 0, kappa = 2, thickness 1, h = 3, ambient 20: flux = 80 / (1/2 + 1/3) = 96, u(1) = 52. Linear, so
+  // u = 100 at x = 0, kappa = 2, thickness 1, h = 3, ambient 20: flux = 80 / (1/2 + 1/3) = 96, u(1) = 52. Linear, hence
   // exact.
   for (const CellShape shape : mesh::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree) {
@@ -77,7 +77,7 @@ TEST_CASE("regions carry their own diffusion, source and exact solution") {
   solver::Case made = make_case(1, "1", "0");
   made.problem.diffusion = {{}, {{"soft", solver::Expression(1.0)}, {"hard", solver::Expression(3.0)}}, "test"};
   made.problem.boundary = {value_on("left", "0"), value_on("right", "8")};
-  // Fluxes match at x = 1: slopes 6 and 2.
+  // Equal fluxes at x = 1: slopes 6 and 2.
   made.problem.exact =
       solver::Field{{}, {{"soft", solver::Expression("6*x", "")}, {"hard", solver::Expression("4+2*x", "")}}, "test"};
   const Solved solved = solve(made, mesh);
@@ -92,7 +92,7 @@ TEST_CASE("regions carry their own diffusion, source and exact solution") {
 TEST_CASE("pure Neumann problems: the mean is fixed on every part, the load must balance on every part") {
   const mesh::Mesh mesh = two_parts();
   solver::Case made = make_case(2, "1", "0");
-  // West: u = x - 1/2 by fluxes -1 and 1. East: u'' = -2 with flux -2 on the right: u = -(x-2)^2 + c.
+  // West: u = x - 1/2 from fluxes -1 and 1. East: u'' = -2 with flux -2 on the right: u = -(x-2)^2 + c.
   made.problem.source = {{}, {{"west", solver::Expression(0.0)}, {"east", solver::Expression(2.0)}}, "test"};
   made.problem.boundary = {flux_on("west_left", "-1"), flux_on("west_right", "1"), flux_on("east_right", "-2")};
   SUBCASE("zero mean without an exact solution") {
@@ -141,7 +141,7 @@ TEST_CASE("wrong conditions are told with their place and the nearest name") {
   CHECK(error_of(made, mesh) ==
         "test: the mesh has no boundary group 'lefd'; did you mean 'left'? There are all, left, right, bottom or top; "
         "femcg mesh shows them");
-  mesh::Mesh numbered = mesh;  // groups of a .msh file without names go by their numbers
+  mesh::Mesh numbered = mesh;  // groups of a .msh file without names are named by their numbers
   numbered.boundaries = {{"7", mesh.boundaries[0].facets}, {"12", mesh.boundaries[1].facets}};
   CHECK(error_of(made, numbered) ==
         "test: the mesh has no boundary group 'lefd'; known are all, 7 or 12; femcg mesh shows them");
@@ -153,7 +153,7 @@ TEST_CASE("wrong conditions are told with their place and the nearest name") {
   made.problem.diffusion = field("x-0.5");
   CHECK(error_of(made, mesh).find("diffusion must be above 0, but 'x-0.5' is -0.3") != std::string::npos);
   CHECK(error_of(made, mesh).ends_with(")"));
-  CHECK(std::ranges::count(error_of(made, mesh), ',') == 2);  // "..., but ... at the point (x, y)": no z
+  CHECK(std::ranges::count(error_of(made, mesh), ',') == 2);  // message "..., but ... at the point (x, y)": no z
   made.problem.diffusion = field("-1");
   CHECK(error_of(made, mesh).find("diffusion must be above 0, not -1") != std::string::npos);
   made = make_case(1, "1", "1");
@@ -164,8 +164,8 @@ TEST_CASE("wrong conditions are told with their place and the nearest name") {
 }
 
 TEST_CASE("nodes at which boundary values disagree are counted once, however many facets meet there") {
-  // A vertical edge of 4 x 4 x 4 cells: 5 nodes, those inside it on two facets of either side; and with three sides,
-  // the corner once more.
+  // A vertical edge of 4 x 4 x 4 cells has 5 nodes; its interior nodes are on two facets of each side. With three
+  // sides, the corner is shared again.
   const mesh::Mesh mesh = mesh::make_box({CellShape::hexahedron, {4, 4, 4}});
   solver::Case made = make_case(1, "1", "0");
   const auto warning = [&] {

@@ -31,7 +31,7 @@ ordered_json record(const char* name, double rate, double conversion) {
 }  // namespace
 
 TEST_CASE("what is set up sooner is for one solution, what iterates faster for many") {
-  // 100 iterations: 1 + 2 s and 4 + 1 s; the 3 s more are paid by 10 ms an iteration after 300 of them.
+  // 100 iterations: 1 + 2 s and 4 + 1 s; 300 iterations that save 10 ms each pay for the additional 3 s of set-up.
   const std::string text =
       solver::recommendation({candidate("slow", 20e-3, 1, 2e9), candidate("fast", 10e-3, 4, 1e9)}, 100, false);
   CHECK(
@@ -44,12 +44,12 @@ TEST_CASE("what is set up sooner is for one solution, what iterates faster for m
 }
 
 TEST_CASE("a time to solution has set-up and iterations, and says from how many solves on another takes less") {
-  // 100 iterations: 1 + 2 k, 4 + 1 k and 2 + 3 k seconds for k solves.
+  // Seconds for k solves of 100 iterations: 1 + 2 k, 4 + 1 k and 2 + 3 k.
   const auto times = solver::times_to_solution(
       {candidate("slow", 20e-3, 1), candidate("fast", 10e-3, 4), candidate("never", 30e-3, 2)}, 100);
   REQUIRE(times.size() == 3);
   CHECK(times[0].seconds == doctest::Approx(3));
-  CHECK(times[0].solves == 4);  // of 3 both take 7 s
+  CHECK(times[0].solves == 4);  // for 3 solves both take 7 s
   CHECK(times[0].winner == "fast");
   CHECK(times[1].seconds == doctest::Approx(5));
   CHECK(times[1].solves == 1);
@@ -80,7 +80,7 @@ TEST_CASE("one operator is nothing to choose from, and products need no set-up t
 
 TEST_CASE("records get one recommendation for each problem, at the fastest") {
   ordered_json records = ordered_json::array({record("csr", 100, 0), record("sell", 200, 5), record("csr", 100, 0)});
-  records[2]["problem"]["unknowns"] = 2000;  // nothing to compare it with
+  records[2]["problem"]["unknowns"] = 2000;  // no other record of this problem
   records.push_back(record("jad", 400, 0));
   records[3]["comparison"]["status"] = "disagrees";
   solver::add_recommendations(records);
@@ -92,7 +92,7 @@ TEST_CASE("records get one recommendation for each problem, at the fastest") {
   CHECK(contains(text, "To solve often, use sell: an iteration takes 5 ms, with csr 10 ms (100% more)"));
   solver::add_times_to_solution(records);
   CHECK(records[0]["comparison"]["time_to_solution"] ==
-        ordered_json{{"seconds", 2.0}, {"solves", 11}, {"winner", "sell"}});  // of 10 solves both take 11 s
+        ordered_json{{"seconds", 2.0}, {"solves", 11}, {"winner", "sell"}});  // for 10 solves both take 11 s
   CHECK(records[1]["comparison"]["time_to_solution"]["seconds"] == 6.5);
   CHECK_FALSE(records[2]["comparison"].contains("time_to_solution"));
   CHECK_FALSE(records[3]["comparison"].contains("time_to_solution"));

@@ -1,4 +1,4 @@
-// Fluxes of a solution: how fast they converge, as cells have them and recovered, and where they jump.
+// Gradients and fluxes of a solution: convergence rates, cellwise and recovered, and jumps at interfaces.
 #include <doctest/doctest.h>
 #include <Eigen/Dense>
 
@@ -20,12 +20,12 @@ using mesh::CellShape;
 
 namespace {
 
-/// Errors in L2 of grad u as cells have it, evaluated at their nodes, and recovered.
+/// L2 errors of grad u: cellwise, evaluated at the nodes of each cell, and recovered.
 struct GradientErrors {
   double cellwise = 0, recovered = 0;
 };
 
-/// |v - g|^2 in L2 on all cells, where v is what `field` has at the nodes of each.
+/// |v - g|^2 in L2 on all cells, where v interpolates the values of `field` at the nodes of each cell.
 double square_of_error(const mesh::FunctionSpace& space, const std::function<mesh::NodeValues()>& field,
                        const std::array<solver::Expression, 3>& exact) {
   const CellShape shape = space.mesh().shape;
@@ -52,7 +52,7 @@ double square_of_error(const mesh::FunctionSpace& space, const std::function<mes
   return sum;
 }
 
-/// The components of a gradient, recovered.
+/// Components of the recovered gradient.
 std::vector<std::vector<double>> recovered_gradient(solver::Recovery& recovery, const operators::BilinearForm& form,
                                                     std::span<const double> dofs) {
   const solver::GradientTables tables(*form.space,
@@ -81,7 +81,7 @@ GradientErrors errors_of(const solver::Case& made, const mesh::Mesh& mesh,
                                     exact))};
 }
 
-/// How much grad u and kappa grad u jump across x = 1/2, along x, as root of the mean square over the nodes there.
+/// Jumps of the x components of grad u and kappa grad u across x = 1/2: root mean square over the nodes there.
 struct Jumps {
   double gradient = 0, flux = 0;
 };
@@ -92,7 +92,7 @@ Jumps jumps_at_interface(const mesh::FunctionSpace& space, std::span<const doubl
   const mesh::SeparateCells cells = fields.cells();
   const mesh::NodeValues points = cells.points(), gradient = fields.gradient(dofs)();
   std::vector<double> at(3 * cells.nodes), values(3 * cells.nodes);
-  std::map<std::array<long, 2>, std::array<double, 2>> slopes;  // left and right, by y and z
+  std::map<std::array<long, 2>, std::array<double, 2>> slopes;  // [left, right] by (y, z)
   for (std::int32_t cell = 0; cell < cells.count; ++cell) {
     points(cell, at);
     gradient(cell, values);
@@ -111,7 +111,7 @@ Jumps jumps_at_interface(const mesh::FunctionSpace& space, std::span<const doubl
   return {std::sqrt(sums.gradient / count), std::sqrt(sums.flux / count)};
 }
 
-/// A distorted box of two regions, "left" up to x = 1/2, where its faces are plane.
+/// A distorted box of two regions with the interface x = 1/2, which stays plane; the left region is "left".
 mesh::Mesh two_materials(CellShape shape, int n) {
   mesh::Mesh mesh = mesh::make_box({shape, {n, n, n}, {1, 1, 1}, 0.1});
   const mesh::Mesh regular = mesh::make_box({shape, {n, n, n}, {1, 1, 1}, 0});
@@ -145,7 +145,7 @@ TEST_CASE("L2 errors of the gradient fall with h^p as cells have it, and recover
       const double recovered_rate = std::log2(coarse.recovered / fine.recovered);
       CHECK(rate > degree - 0.2);
       CHECK(rate < degree + 0.2);
-      // Projection gains a rate of about 1/2 to 1 for odd degrees, and none for even ones.
+      // Projection raises the rate by about 1/2 to 1 for odd degrees, and not for even ones.
       const bool odd = degree % 2 == 1;
       CHECK(recovered_rate > (degree == 1 ? 1.5 : degree - 0.25));
       CHECK(recovered_rate < degree + (degree == 1 ? 1 : odd ? 0.5 : 0.1));
@@ -162,7 +162,7 @@ TEST_CASE("where materials meet the gradient jumps, and the normal flux only by 
       CAPTURE(degree);
       solver::Case made = make_case(degree, "1", "0");
       made.problem.diffusion = {{}, {{"left", solver::Expression(1.0)}, {"right", solver::Expression(10.0)}}, "test"};
-      // Continuous, with a continuous flux along x; its source is worked out by hand.
+      // u is continuous, with a continuous flux in x; the source is derived by hand.
       const std::string exact = "(x < 0.5 ? 20 : 2)*(x-0.5)*(x+0.5)*cos(2*y)";
       made.problem.source = field("(80*(x-0.5)*(x+0.5) - 40)*cos(2*y)");
       made.problem.boundary = {value_on("all", exact)};
@@ -200,7 +200,7 @@ TEST_CASE("recovered fields jump between regions, and are exact where each regio
                                                                : mesh.cell_regions[cell] == 0 ? 2.0
                                                                                               : 0.2)));
     CHECK(most < 1e-9);
-    // With one region there is nothing to cut.
+    // With one region, the space is not split.
     made.problem.diffusion = field("1");
     const mesh::Mesh whole = mesh::make_box({shape, {2, 2, 2}, {1, 1, 1}, 0});
     const Solved plain = solve(made, whole);

@@ -1,6 +1,6 @@
-// The residuals of the first iterations with every operator, recurrence and loop, against the same recurrence in long
-// double on the assembled matrix, as far as rounding allows. And where sums have one order, a loop gives the same bits
-// every time.
+// Residuals of the first iterations with every operator, recurrence and loop, compared with the same recurrence in long
+// double on the assembled matrix, within bounds of rounding errors. Where the order of sums is fixed, a loop gives the
+// same bits every time.
 
 #include <doctest/doctest.h>
 
@@ -20,10 +20,10 @@ using namespace femcg::operators;
 
 namespace {
 
-/// What conjugate gradients come to in long double, and how far rounding may carry a loop's from it: as long as it
-/// leaves one digit of a residual, since what the bounds leave out goes with their square.
+/// Residuals of conjugate gradients in long double and bounds on the rounding errors of a loop. Iterations end where a
+/// bound exceeds a tenth of its residual, since the neglected terms grow with the square of the bound.
 struct Allowed {
-  static constexpr int most_iterations = 30;  // more than a GPU is given at once
+  static constexpr int most_iterations = 30;  // more than one batch on a GPU
 
   Allowed(tests::CgModel model, solver::CgMethod method) {
     switch (method) {
@@ -51,7 +51,7 @@ struct Allowed {
   long double true_residual = 0, true_bound = 0;
 };
 
-/// The same for all operators.
+/// Allowed residuals by kind of operator: assembled matrix, vendor libraries that sum in working precision, cells.
 template <class T>
 struct AllowedOperators {
   AllowedOperators(const BilinearForm& form, const CsrMatrix<double>& a, const std::vector<double>& b, bool jacobi,
@@ -69,13 +69,13 @@ struct AllowedOperators {
   Allowed of_matrix, of_libraries, of_cells;
 };
 
-/// What a loop came to.
+/// Residuals and solution of a loop.
 struct Run {
   std::vector<double> history, x;
   bool operator==(const Run&) const = default;
 };
 
-/// Some iterations from x = 0.
+/// Runs `most_iterations` iterations from x = 0.
 template <class T>
 Run run(const Operator<T>& a, const std::vector<double>& b, bool jacobi, solver::CgMethod method, solver::CgLoop loop,
         int most_iterations, int check_every = 0) {
@@ -96,7 +96,7 @@ Run run(const Operator<T>& a, const std::vector<double>& b, bool jacobi, solver:
   return made;
 }
 
-/// |b - A x| / |b| in long double.
+/// |b - A x| / |b|, computed in long double.
 long double true_residual(const CsrMatrix<double>& a, const std::vector<double>& b, const std::vector<double>& x) {
   long double rr = 0, bb = 0;
   for (std::int32_t i = 0; i < a.rows; ++i) {
@@ -109,7 +109,7 @@ long double true_residual(const CsrMatrix<double>& a, const std::vector<double>&
   return std::sqrt(rr / bb);
 }
 
-/// Every residual of the loop, and the true one in the end.
+/// Checks every residual of the loop, and the true residual at the end.
 template <class T>
 void check(const Operator<T>& a, const CsrMatrix<double>& matrix, const std::vector<double>& b, bool jacobi,
            solver::CgMethod method, solver::CgLoop loop, const Allowed& allowed) {
@@ -124,7 +124,7 @@ void check(const Operator<T>& a, const CsrMatrix<double>& matrix, const std::vec
   }
 }
 
-/// Whole numbers of eighths, which any precision holds.
+/// Multiples of 1/8, exact in any precision.
 std::vector<double> load_of(std::int32_t unknowns) {
   std::vector<double> b(static_cast<std::size_t>(unknowns));
   for (std::size_t i = 0; i < b.size(); ++i) b[i] = std::round(8 * (1 + std::sin(static_cast<double>(i)))) / 8;
@@ -143,7 +143,7 @@ TEST_CASE_TEMPLATE("residuals are those of conjugate gradients in long double, a
   for (const Problem& problem :
        {Problem{mesh::CellShape::quadrilateral, 2, {23, 19, 0}}, Problem{mesh::CellShape::tetrahedron, 1, {9, 8, 7}}}) {
     CAPTURE(mesh::name(problem.shape));
-    // A spectrum without lone eigenvalues at its ends: where one is found by the iteration, rounding grows at once.
+    // A spectrum without isolated extreme eigenvalues: once the iteration finds one, rounding errors grow quickly.
     const tests::SmallForm small = tests::make_form(problem.shape, problem.degree, problem.cells,
                                                     {.robin = false, .varying = false, .distort = 0});
     const tests::Assembled assembled(small.form);
@@ -171,8 +171,8 @@ TEST_CASE_TEMPLATE("residuals are those of conjugate gradients in long double, a
 }
 
 TEST_CASE_TEMPLATE("two loops give the same bits wherever sums have one order", T, double, float) {
-  constexpr int some = 20;  // more than a GPU is given at once
-  // Distorted cells with Robin terms, several blocks and patches of them; operators made anew for the second loop.
+  constexpr int some = 20;  // more than one batch on a GPU
+  // Distorted cells with Robin terms, several blocks and patches; the operators are made anew for the second loop.
   for (const mesh::CellShape shape : {mesh::CellShape::quadrilateral, mesh::CellShape::tetrahedron}) {
     const bool flat = mesh::dimension(shape) == 2;
     const tests::SmallForm small = tests::make_form(shape, 2, flat ? std::array{31, 29, 1} : std::array{7, 8, 6});

@@ -1,4 +1,4 @@
-// The search of run-time tuning, with products whose times are made up.
+// The search of run-time tuning, with made-up times of products.
 
 #include <doctest/doctest.h>
 
@@ -17,14 +17,14 @@ namespace {
 
 using Seconds = std::function<double(const Setting&)>;
 
-/// So many values that are their own places.
+/// Option with `values` values, named by their indices.
 TunedOption option(const std::string& name, std::size_t values, std::size_t start, bool converts = false) {
   TunedOption made{.name = name, .start = start, .converts = converts};
   for (std::size_t i = 0; i < values; ++i) made.values.push_back(std::to_string(i));
   return made;
 }
 
-/// Products until the search is over.
+/// Reports times of products until the search is over.
 void search_on(Search& search, const Seconds& seconds) {
   for (int product = 0; !search.over(); ++product) {
     REQUIRE(product < 200);
@@ -32,7 +32,8 @@ void search_on(Search& search, const Seconds& seconds) {
   }
 }
 
-/// Times with noise as a busy machine has it: never faster, by about `noise` slower, and now and then by far.
+/// Adds the noise of a busy machine: never faster, slower by about `noise`, and three times as slow in 3% of the
+/// products.
 Seconds with_noise(Seconds exact, double noise, unsigned seed) {
   return [exact = std::move(exact), noise, random = std::mt19937(seed)](const Setting& setting) mutable {
     std::exponential_distribution<double> slower(1 / noise);
@@ -43,7 +44,7 @@ Seconds with_noise(Seconds exact, double noise, unsigned seed) {
 
 double distance(std::size_t a, double b) { return std::abs(static_cast<double>(a) - b); }
 
-/// The least at (4, 1, 3); the options depend on one another a little.
+/// Minimum at (4, 1, 3); the options interact weakly.
 double valley(const Setting& at) {
   return 1e-3 * (1 + 0.2 * distance(at[0], 4) + 0.15 * distance(at[1], 1) + 0.1 * distance(at[2], 3) +
                  0.05 * distance(at[0] + at[1], 5));
@@ -64,7 +65,7 @@ TEST_CASE("without noise the search comes to the fastest setting, one step at a 
   CHECK(fractions.front() == doctest::Approx(valley({4, 1, 3}) / valley({1, 3, 2})));
   CHECK(fractions.back() == doctest::Approx(1));
   CHECK(std::ranges::is_sorted(fractions));
-  // Every setting but the first is a step from another that was tried.
+  // Every setting but the first differs by one step from a setting tried earlier.
   for (std::size_t i = 1; i < search.tried().size(); ++i) {
     const auto steps_to = [&](const Tried& other) {
       double steps = 0;
@@ -102,7 +103,7 @@ TEST_CASE("with noise it comes near the fastest setting, and never keeps one tha
 TEST_CASE("settings that are alike, or slower by little, do not take the start's place, however often one looks") {
   int changed = 0, slower = 0;
   for (unsigned seed = 0; seed < 500; ++seed) {
-    // Those above the start's take 3% more, those below the same.
+    // Values above the start take 3% more, values below take the same time.
     const auto flat = [](const Setting& at) { return at[0] > 3 ? 1.03e-3 : 1e-3; };
     Search search({option("a", 7, 3)});
     search_on(search, with_noise(flat, 0.05, seed));
@@ -127,12 +128,11 @@ TEST_CASE("a device that is slow at first makes no other setting look faster") {
 
 TEST_CASE(
     "on an H200's times of compressed rows 95% of the optimum are known by the fifth product, 98% by the eighth") {
-  // Microseconds of a product by groups of threads, with degree 1 to 4 in double and single precision on four million
-  // unknowns (cases/h200/papers_figure_4.json, 5 and 6); an option is taken to make the same difference whatever the
-  // others are.
+  // Time of a product in microseconds by groups of threads, for degrees 1 to 4 in double and single precision with four
+  // million unknowns (cases/h200/papers_figure_4.json, 5 and 6). The effects of the options are assumed independent.
   struct Times {
     double coop[6], repeat[4], block_size[6];  // 1 to 32; 1, 4, 16, 32; 64, 128, 192, 256, 384, 512
-    std::size_t rule;                          // place of the rule's threads per row
+    std::size_t rule;                          // index of the rule's threads per row
   };
   const std::vector<Times> all{
       {{640, 199, 210, 293, 456, 814}, {309, 224, 210, 230}, {241, 224, 218, 216, 214, 215}, 2},
@@ -156,11 +156,11 @@ TEST_CASE(
         for (std::size_t r = 0; r < 4; ++r)
           for (std::size_t b = 0; b < 6; ++b) optimum = std::min(optimum, seconds({c, r, b}));
       TunedOption repeat = option("repeat", 4, 3), coop = option("coop", 6, times.rule);
-      repeat.up_first = coop.up_first = false;  // as solver/tuning/tunable.cpp has them
+      repeat.up_first = coop.up_first = false;  // as in solver/tuning/tunable.cpp
       Search search({coop, repeat, option("block_size", 6, 1)});
       search_on(search, with_noise(seconds, 0.005, seed));
       REQUIRE(search.products().size() >= 9);
-      // The setting that was the fastest so far, by its exact time.
+      // Optimum over the exact time of the setting with the least measured time so far.
       const auto known_by = [&](std::size_t products) {
         std::vector<std::size_t> made(search.tried().size(), 0);
         double least = 1, exact = 1;
@@ -172,7 +172,7 @@ TEST_CASE(
         }
         return optimum / exact;
       };
-      constexpr std::size_t before = 1;  // that a GPU makes to load its kernels, before CG's first
+      constexpr std::size_t before = 1;  // product that loads a GPU's kernels, before CG's first
       by_fifth += known_by(before + 5);
       by_eighth += known_by(before + 8);
       at_end += optimum / seconds(search.best());
@@ -190,14 +190,14 @@ TEST_CASE("a search ends where it has cost what it may") {
   search_on(search, [](const Setting& at) { return at == Setting{1, 3, 2} ? 1e-3 : 3e-3; });
   CHECK(search.best() == search.start());
   CHECK_FALSE(search.complete());
-  CHECK(search.lost() == doctest::Approx(2e-3));  // of the product that went beyond it
+  CHECK(search.lost() == doctest::Approx(2e-3));  // lost by the product that exceeded the limit
   CHECK(search.tried().size() == 2);
-  // Waiting for products costs too.
+  // Time lost while waiting for products counts too.
   Search waited(three_options());
   waited.set_limits({.lost = 1.7e-3, .of_waiting = 0.2e-3});
   search_on(waited, [](const Setting&) { return 1e-3; });
   CHECK(waited.products().size() == 4);
-  // And nothing is tried where a product alone may cost too much.
+  // No setting is tried where a single product may exceed the limit.
   Search none(three_options());
   none.set_limits({.lost = 0.9e-3});
   search_on(none, [](const Setting&) { return 1e-3; });
@@ -213,9 +213,9 @@ TEST_CASE("a conversion is made where what it may gain over the products that ar
     return search.tried().size();
   };
   CHECK(tried_with(1000, 0.05) == 5);  // a tenth of 1000 ms is more than 50 ms
-  CHECK(tried_with(400, 0.05) == 3);   // a tenth of 400 ms is not
-  CHECK(tried_with(1e6, 0.6) == 4);    // a second one costs more than is allowed
-  CHECK(tried_with(0, 0.05) == 5);     // whatever it gains
+  CHECK(tried_with(400, 0.05) == 3);   // a tenth of 400 ms is less than 50 ms
+  CHECK(tried_with(1e6, 0.6) == 4);    // a second one would exceed the limit
+  CHECK(tried_with(0, 0.05) == 5);     // regardless of the gain
 }
 
 TEST_CASE("what cannot be had is left, and a search without options is over") {

@@ -1,4 +1,4 @@
-// The inverse of separable problems on boxes, by itself, within multigrid's smoother, and in CG.
+// Inverse of separable problems on boxes: alone, within multigrid's smoother, and in CG.
 
 #include <doctest/doctest.h>
 
@@ -23,10 +23,10 @@ using namespace femcg::solver;
 
 namespace {
 
-/// What holds on the sides of a box: left right bottom top back front.
+/// Condition on a side of a box, in the order left right bottom top back front.
 enum class Side { fixed, free, robin };
 
-/// -div(1.5 grad u) on a box whose lines are equal or graded.
+/// -div(1.5 grad u) on a box whose grid lines are equally spaced or graded.
 tests::SmallForm make_box(CellShape shape, int degree, std::array<int, 3> cells, const std::vector<Side>& sides,
                           bool graded) {
   tests::SmallForm small = tests::make_form(shape, degree, cells, {.constrained = false, .robin = false, .distort = 0});
@@ -77,7 +77,7 @@ double norm(const Vector<T>& v) {
   return std::sqrt(dot_of_rows(v.data(), v.data(), 0, v.size()));
 }
 
-/// |r - A M^-1 r| / |r| for a random r, which a singular A has with sum 0.
+/// |r - A M^-1 r| / |r| for a random r; for a singular A, r has sum 0.
 template <class T>
 double residual_of_inverse(const BilinearForm& form, const char* name, bool is_singular) {
   const auto a = operator_of<T>(form, name);
@@ -94,7 +94,7 @@ double residual_of_inverse(const BilinearForm& form, const char* name, bool is_s
   return norm(left) / norm(r);
 }
 
-/// CG's iterations with tensor, or with multigrid.
+/// Solves by CG with the preconditioner tensor or multigrid.
 CgResult solve(const BilinearForm& form, const char* preconditioner, double tolerance) {
   const auto a = operator_of<double>(form, "matrix-free");
   const auto m = make_preconditioner<double>(preconditioner, *a, {}, {nullptr, &form});
@@ -133,7 +133,7 @@ TEST_CASE("the eigenvectors of a line diagonalise its matrices, and waves are th
           CAPTURE(right);
           REQUIRE(line.is_equal());
           const TensorAxis waves = eigenvectors_of(line);
-          line.widths.front() *= 1 + 1e-9;  // no longer waves, and nearly the same numbers
+          line.widths.front() *= 1 + 1e-9;  // nearly the same numbers, no longer equal spacing
           const TensorAxis dense = eigenvectors_of(line);
           const int n = line.unknowns();
           REQUIRE(waves.size == n);
@@ -142,7 +142,7 @@ TEST_CASE("the eigenvectors of a line diagonalise its matrices, and waves are th
           std::ranges::sort(a);
           std::ranges::sort(b);
           for (int i = 0; i < n; ++i) CHECK(std::abs(a[i] - b[i]) <= 1e-7 * b.back());
-          // Both have S S' = M^-1 and S Lambda S' = M^-1 K M^-1.
+          // Both satisfy S S' = M^-1 and S Lambda S' = M^-1 K M^-1.
           for (const bool of_stiffness : {false, true}) {
             const auto product = [&](const TensorAxis& axis) -> Eigen::MatrixXd {
               const Eigen::Map<const Eigen::MatrixXd> s(axis.vectors.data(), n, n);
@@ -157,7 +157,7 @@ TEST_CASE("the eigenvectors of a line diagonalise its matrices, and waves are th
 TEST_CASE("lines are short where their eigenvectors and products with them are cheap") {
   BoxLine line{.degree = 2, .quadrature = 3, .widths = std::vector<double>(300, 0.1)};
   CHECK(line.is_short(Device::host));
-  line.widths.front() *= 2;  // no waves
+  line.widths.front() *= 2;  // unequal spacing: no waves
   CHECK_FALSE(line.is_short(Device::host));
   line.widths.assign(1000, 0.1);
   CHECK_FALSE(line.is_short(Device::host));
@@ -198,7 +198,7 @@ TEST_CASE("what is not separable has the nearest problem that is") {
     const auto a = operator_of<double>(small.form, "csr");
     const auto m = make_preconditioner<double>("tensor", *a, {}, {nullptr, &small.form});
     CHECK_FALSE(m->is_inverse());
-    // Symmetric and positive definite.
+    // M^-1 is symmetric and positive definite.
     const Vector<double> r = tests::random_vector<double>(a->size(), 1), s = tests::random_vector<double>(a->size(), 2);
     const Vector<double> mr = applied(*m, r), ms = applied(*m, s);
     const auto dot = [](const Vector<double>& x, const Vector<double>& y) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// One thread, so that a fuzzer counts the same executions every time; clang without -fopenmp passes the pragmas over.
+// OpenMP functions for one thread, which make fuzzing reproducible; clang without -fopenmp ignores the pragmas.
 inline int omp_get_max_threads() { return 1; }
 inline int omp_get_num_threads() { return 1; }
 inline int omp_get_thread_num() { return 0; }

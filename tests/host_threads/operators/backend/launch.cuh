@@ -1,8 +1,8 @@
 #pragma once
 
-// Stands in for operators/backend/launch.cuh where what a thread block does is compiled for the processor
-// (test_cell_kernels): the threads of a block are threads, and what they wait for each other at are barriers. Warps do
-// not run in step here, so that a barrier that is missing shows, to ThreadSanitizer at the latest.
+// Replaces operators/backend/launch.cuh to compile the code of a thread block for the processor (test_cell_kernels):
+// the block's threads become threads, its synchronisations barriers. Warps do not run in lockstep here, so that a
+// missing barrier shows, at the latest in ThreadSanitizer.
 
 #include <algorithm>
 #include <barrier>
@@ -83,7 +83,7 @@ inline void __syncwarp() {
   barriers->warps[threadIdx.x / threads_per_warp].arrive_and_wait();
 }
 
-/// The value that a lane of the warp has.
+/// Value of a lane of the warp.
 template <class T>
 T __shfl_sync(unsigned, T value, int lane) {
   using namespace femcg::operators::cuda;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Stands in for operators/backend/cuda/reciprocal.cuh on the processor.
+// Replaces operators/backend/cuda/reciprocal.cuh on the processor.
 
 namespace femcg::operators::cuda {
 
