@@ -250,7 +250,7 @@ std::vector<std::int32_t> folded_cells(const Mesh& mesh, const std::vector<Sense
 void check_folds(const Mesh& mesh, const std::vector<Sense>& senses, std::size_t mirrored_count) {
   const std::vector<std::int32_t> folded = folded_cells(mesh, senses);
   if (folded.empty()) return;
-  // Of two cells on one side of their facet, the one whose sense is in the minority is reported.
+  // If two cells lie on the same side of their facet, the one with the less common orientation is reported.
   const bool few = mirrored_count <= senses.size() / 2;
   std::vector<std::int32_t> wrong;
   std::copy_if(folded.begin(), folded.end(), std::back_inserter(wrong),

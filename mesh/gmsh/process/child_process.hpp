@@ -10,7 +10,7 @@
 
 namespace femcg::mesh {
 
-/// How a child process ended.
+/// Result of a child process that has ended.
 enum class ChildEnd { done, exited, out_of_memory, interrupted, crashed };
 
 struct ChildResult {

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 
-// What can be told about a file before Gmsh reads it.
+// Properties of a file that are known before Gmsh reads it.
 
 namespace femcg::mesh {
 
