@@ -303,6 +303,10 @@ ExitStatus train(const TrainChoice& choice, const Console& console, const StopRe
   }
   print(fmt::format("{}: the bandwidth model was calibrated with every operator on {} boxes\n", device_name(device),
                     calibrated.boxes));
+  if (calibrated.left_out > 0)
+    print_note(fmt::format("{} measurements were left out, since other programs took the processor meanwhile; train "
+                           "again when the machine is idle",
+                           calibrated.left_out));
   if (const std::string failure = cache_calibration(calibrated.calibration, device); !failure.empty())
     print_note(failure);
   for (const Trained& each : trained) {

@@ -245,7 +245,8 @@ TEST_CASE("a model that is trained is shown beside the bandwidth model, and one 
       shell(begin + "$femcg info; eval $train; $femcg info; $show --measure; $show --operator sell");
   CAPTURE(used.err);
   CHECK(contains(used.out, "cpu model       not calibrated: femcg predict --train\n"));
-  CHECK(contains(used.out, "cpu model       calibrated with every operator\n"));
+  CHECK((contains(used.out, "cpu model       calibrated with every operator\n") ||
+         contains(used.err, "other programs took the processor")));
   CHECK(contains(used.out, ": the bandwidth model was calibrated with every operator on "));
   CHECK(contains(used.out, "double precision: trained on 16 matrices; each, predicted by the others, is off by\n"));
   CHECK(contains(used.out, "  product            trained bandwidth  measured trained bandwidth\n  csr   "));

@@ -67,7 +67,7 @@ class Listening final : public Model {
 
 template <std::floating_point T>
 void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, const TrainingSettings& training,
-                 const Rates& rates, Calibration& calibration) {
+                 const Rates& rates, Calibrated& made) {
   const Device device = training.device;
   const std::vector<OperatorChoice> chosen = operators_for(box, device);
   PredictionInput of;
@@ -108,12 +108,13 @@ void measure_box(const BenchmarkBox& box, const operators::BilinearForm& form, c
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const BenchmarkResult& row = measured[i];
     const bool refused = std::ranges::find(row.record.warnings, refused_time) != row.record.warnings.end();
+    if (refused) ++made.left_out;
     if (row.outcome != Outcome::timed || row.iteration.empty() || refused) continue;
-    calibration.add(model.keys.at({expected[i].op.name, expected[i].op.options}), form.unknowns,
-                    {.product = ratio(row.record.apply.median(), expected[i].product),
-                     .iteration = ratio(row.iteration.median(), by_products[i].iteration),
-                     .assembly = ratio(row.record.seconds.assembly, expected[i].assembly),
-                     .conversion = ratio(row.record.seconds.conversion, expected[i].conversion)});
+    made.calibration.add(model.keys.at({expected[i].op.name, expected[i].op.options}), form.unknowns,
+                         {.product = ratio(row.record.apply.median(), expected[i].product),
+                          .iteration = ratio(row.iteration.median(), by_products[i].iteration),
+                          .assembly = ratio(row.record.seconds.assembly, expected[i].assembly),
+                          .conversion = ratio(row.record.seconds.conversion, expected[i].conversion)});
   }
 }
 
@@ -136,8 +137,8 @@ Calibrated calibrate(const TrainingSettings& settings, Rates rates) {
                                       made.boxes + 1, boxes.size(), plural(box.shape), box.degree,
                                       seconds_now() - begin, most_seconds)))
         return made;
-      precision == Precision::double_ ? measure_box<double>(box, form, settings, rates, made.calibration)
-                                      : measure_box<float>(box, form, settings, rates, made.calibration);
+      precision == Precision::double_ ? measure_box<double>(box, form, settings, rates, made)
+                                      : measure_box<float>(box, form, settings, rates, made);
     }
     ++made.boxes;
   }

@@ -11,7 +11,8 @@ namespace femcg::solver {
 /// with the uncalibrated model.
 struct Calibrated {
   Calibration calibration;
-  int boxes = 0;  ///< number of measured boxes
+  int boxes = 0;     ///< number of measured boxes
+  int left_out = 0;  ///< number of measurements during which other programs took the processor
 };
 Calibrated calibrate(const TrainingSettings& settings, Rates rates);
 
