@@ -17,8 +17,8 @@ struct Quadrature {
 Quadrature gauss_line(int n);
 
 /// Rule `n`: n^d Gauss points on tensor cells; on simplices a rule exact to degree 2(n - 1) with positive weights and
-/// inner points (symmetric where tabulated, otherwise collapsed Gauss). Throws std::invalid_argument for n < 1 or n >
-/// 16.
+/// inner points (symmetric where tabulated, as those of Xiao & Gimbutas 2010, otherwise collapsed Gauss). Throws
+/// std::invalid_argument for n < 1 or n > 16.
 Quadrature cell_quadrature(CellShape shape, int n);
 
 /// The same rule on one facet of the cell: points in the cell's reference coordinates, weights for the facet's own
