@@ -6,7 +6,7 @@
 
 namespace femcg::operators {
 
-/// Plain numbers of the host in a vector on a device.
+/// Copies values of the host to a new vector on `device`.
 template <class T>
 Vector<T> copied(std::span<const T> numbers, Device device) {
   Vector<T> there(std::ssize(numbers), device);

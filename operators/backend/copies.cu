@@ -1,6 +1,6 @@
-// Copies between the host and a GPU. From and to memory that is not page-locked the driver copies by one thread, which
-// also fetches the pages that were never written to, at a gigabyte or two a second. Here the threads of the host copy
-// pieces to or from page-locked memory while the link has the piece before.
+// Copies between the host and a GPU. For pageable memory the driver copies with one thread, which also faults in
+// untouched pages, at one or two GB/s. Here all threads of the host copy pieces to or from page-locked memory while the
+// previous piece is on the link.
 
 #include <algorithm>
 #include <mutex>
@@ -19,7 +19,7 @@ using cuda::check;
 
 constexpr std::int64_t piece = 16 << 20, worth_staging = 2 * piece;
 
-/// An event that is given back whatever happens.
+/// RAII event without timing.
 struct Event {
   Event() { check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "making an event"); }
   ~Event() { cudaEventDestroy(event); }
@@ -30,7 +30,7 @@ struct Event {
   cudaEvent_t event{};
 };
 
-/// Two pieces of page-locked memory in turn.
+/// Double buffer of page-locked memory.
 class Staging {
  public:
   Staging() : memory_(2 * piece) {}
@@ -66,21 +66,21 @@ class Staging {
   Event free_[2];
 };
 
-/// True for page-locked memory, from which the GPU copies by itself.
+/// True for page-locked memory, from which the GPU copies asynchronously.
 bool is_page_locked(const void* memory) {
   cudaPointerAttributes attributes{};
   check(cudaPointerGetAttributes(&attributes, memory), "asking where memory is");
   return attributes.type != cudaMemoryTypeUnregistered;
 }
 
-/// Made with the first copy that is worth it, and kept, since page-locked memory takes long to be had. Null where the
-/// host grants none.
+/// The staging buffers, allocated by the first copy that needs them and kept, since allocating page-locked memory is
+/// slow. Null where the host grants none.
 Staging* staging() {
   static Staging* const made = []() -> Staging* {
     try {
-      return new Staging;  // never deleted: at the end of the program the runtime goes first
+      return new Staging;  // never deleted: the CUDA runtime is gone first at exit
     } catch (const OutOfMemory&) {
-      return nullptr;  // copies are slower then
+      return nullptr;  // copies are slower without
     }
   }();
   return made;

@@ -1,4 +1,4 @@
-// CUDA graphs and pinned copies.
+// CUDA graphs and asynchronous read-back.
 
 #include "operators/backend/cuda_graph.hpp"
 #include "operators/backend/launch.cuh"
@@ -63,7 +63,7 @@ struct AsyncReadback::Slot {
   }
   ~Slot() {
     if (device == Device::host) return;
-    cudaEventSynchronize(arrived);  // a copy may still be on its way
+    cudaEventSynchronize(arrived);  // a copy may be in flight
     cudaEventDestroy(arrived);
     cudaFreeHost(memory);
   }

@@ -1,4 +1,4 @@
-// GPUs of this machine, by the CUDA runtime.
+// GPUs of this host, by the CUDA runtime.
 
 #include <dlfcn.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using cuda::check;
 
-/// An event that is given back whatever happens.
+/// RAII event with timing.
 struct Event {
   Event() { check(cudaEventCreate(&event), "making an event"); }
   ~Event() { cudaEventDestroy(event); }
@@ -27,15 +27,15 @@ struct Event {
   cudaEvent_t event{};
 };
 
-/// Its code is there for the GPUs that all kernels of this build are for.
+/// An empty kernel, to ask whether this build has code for a GPU.
 __global__ void no_work() {}
 
-/// Why the current GPU runs no kernel of this build; empty where it does.
+/// Reason why the current GPU runs no kernel of this build; empty if it does.
 std::string why_no_kernels(const cudaDeviceProp& of) {
   cudaFuncAttributes attributes{};
   const cudaError_t status = cudaFuncGetAttributes(&attributes, no_work);
   if (status == cudaSuccess) return "";
-  cudaGetLastError();  // it is not sticky, and has been dealt with
+  cudaGetLastError();  // the error is not sticky, and is handled here
   if (status == cudaErrorUnsupportedPtxVersion) return "the NVIDIA driver is older than this build's CUDA";
   if (status != cudaErrorNoKernelImageForDevice && status != cudaErrorInvalidDeviceFunction)
     return cudaGetErrorString(status);
@@ -44,7 +44,7 @@ std::string why_no_kernels(const cudaDeviceProp& of) {
          minor + "; build it with -DCMAKE_CUDA_ARCHITECTURES=" + major + minor;
 }
 
-/// Makes a GPU the current one, with a context of this process. Returns why it cannot be used; empty where it can.
+/// Makes a GPU the current one and creates its context. Returns why it cannot be used; empty if it can.
 std::string try_device(int device) {
   cudaDeviceProp properties{};
   std::size_t free_bytes = 0, total_bytes = 0;
@@ -55,7 +55,7 @@ std::string try_device(int device) {
   return why_no_kernels(properties);
 }
 
-/// GPUs that the driver shows; 0, and why, where it shows none.
+/// Number of GPUs that the driver reports; if 0, `reason` says why.
 int count_devices(std::string& reason) {
   int count = 0;
   reason = "the driver reports no GPU";
@@ -67,7 +67,7 @@ int count_devices(std::string& reason) {
 }
 
 std::optional<int> in_use;
-cudaStream_t other_stream = nullptr;  // of a StreamScope
+cudaStream_t other_stream = nullptr;  // set by a StreamScope
 
 }  // namespace
 
@@ -132,7 +132,7 @@ std::optional<int> cuda_device_in_use(std::string* reason) {
     if (why.empty()) in_use = device;
   }
   if (!in_use && reason != nullptr) *reason = why;
-  thread_local std::optional<int> of_thread;  // another one may have chosen it
+  thread_local std::optional<int> of_thread;  // another thread may have chosen the GPU
   if (in_use && of_thread != in_use) {
     check(cudaSetDevice(*in_use), "taking the GPU in use");
     of_thread = in_use;
@@ -142,7 +142,7 @@ std::optional<int> cuda_device_in_use(std::string* reason) {
 
 namespace {
 
-/// A function of a library that is loaded; null where it has none of this name.
+/// A function of a loaded library; null if the library has none of this name.
 template <class Function>
 Function* function_of(void* library, const char* name) {
   return reinterpret_cast<Function*>(dlsym(library, name));
@@ -211,7 +211,7 @@ std::string cuda_driver() {
 
 namespace {
 
-/// Bytes a second of copying `bytes` to `to`, the best of several.
+/// Bytes per second of copying `bytes` to `to`, the best of several.
 double best_rate(void* to, const void* from, std::int64_t bytes, cudaMemcpyKind kind) {
   constexpr int repetitions = 12;
   const Event begin, end;
@@ -247,7 +247,7 @@ void* cuda_allocate_page_locked(std::int64_t bytes) {
   void* memory = nullptr;
   const cudaError_t status = cudaMallocHost(&memory, static_cast<std::size_t>(bytes));
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // it is not sticky, and has been dealt with
+    cudaGetLastError();  // the error is not sticky, and is handled here
     return nullptr;
   }
   check(status, "allocating page-locked memory");
@@ -260,7 +260,7 @@ void* cuda_allocate(std::int64_t bytes) {
   void* memory = nullptr;
   const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
   if (status == cudaErrorMemoryAllocation) {
-    cudaGetLastError();  // it is not sticky, and has been dealt with
+    cudaGetLastError();  // the error is not sticky, and is handled here
     return nullptr;
   }
   check(status, "allocating device memory");

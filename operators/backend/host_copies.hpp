@@ -4,8 +4,7 @@
 
 namespace femcg::operators {
 
-/// Copies from one place of the host to another, by all threads where it is much, which then also fetch the target's
-/// pages.
+/// Copies host memory; from 1 MiB on with all threads, which also fault in the pages of the target.
 void copy_on_host(const void* from, void* to, std::int64_t bytes);
 
 }  // namespace femcg::operators

@@ -1,6 +1,6 @@
 #pragma once
 
-// Checked calls, the stream of all work, and kernel launches, for every .cu of femcg.
+// Checked calls, the current stream, and kernel launches, for all .cu files of femcg.
 
 #include <cuda_runtime.h>
 
@@ -17,15 +17,15 @@ namespace femcg::operators::cuda {
 constexpr int threads_per_warp = 32;
 constexpr unsigned all_lanes = 0xffffffffU;
 
-/// Throws std::runtime_error, which says what was being done and what the runtime calls the failure.
+/// Throws std::runtime_error with what was being done and the runtime's error string.
 inline void check(cudaError_t status, const char* doing) {
   if (status != cudaSuccess) throw std::runtime_error(std::string(doing) + ": " + cudaGetErrorString(status));
 }
 
-/// The stream that all of femcg's kernels and copies are given to, in order. It can be captured into a graph.
+/// The stream of all kernels and copies of femcg. It can be captured into a CUDA graph.
 cudaStream_t stream();
 
-/// One of the GPU's limits.
+/// A limit of the current GPU.
 inline int device_limit(cudaDeviceAttr which) {
   int device = 0, value = 0;
   check(cudaGetDevice(&device), "asking for the GPU");
@@ -33,11 +33,11 @@ inline int device_limit(cudaDeviceAttr which) {
   return value;
 }
 inline int multiprocessors() { return device_limit(cudaDevAttrMultiProcessorCount); }
-/// The most shared memory that a block may ask for, with what its kernel has by itself.
+/// Most shared memory of a block in bytes, static plus dynamic.
 inline std::int64_t shared_bytes_of_block() { return device_limit(cudaDevAttrMaxSharedMemoryPerBlockOptin); }
 
-/// How many blocks of a kernel the GPU holds at once: a grid that large has every block resident, goes over its work in
-/// strides, and adds up one partial sum a block.
+/// Number of blocks of a kernel that the GPU holds concurrently: in a grid of so many, every block is resident, works
+/// in a grid-stride loop, and writes one partial sum.
 template <class... Parameters>
 std::int64_t resident_blocks(void (*kernel)(Parameters...), int threads, std::size_t shared_bytes = 0) {
   int blocks = 0;
@@ -45,22 +45,22 @@ std::int64_t resident_blocks(void (*kernel)(Parameters...), int threads, std::si
   return std::int64_t{multiprocessors()} * blocks;
 }
 
-/// Has the GPU load a kernel now, and not at its first launch, which would take longer than others.
+/// Loads a kernel onto the GPU now, to keep lazy loading out of its first launch.
 template <class... Parameters>
 void load(void (*kernel)(Parameters...)) {
   cudaFuncAttributes attributes{};
   check(cudaFuncGetAttributes(&attributes, kernel), "loading a kernel");
 }
 
-/// Blocks that have so many threads together.
+/// Number of blocks for at least so many threads.
 constexpr std::int64_t blocks_of(std::int64_t threads, int threads_of_block) {
   return (threads + threads_of_block - 1) / threads_of_block;
 }
 
-/// The number of this thread in a grid of one dimension.
+/// Index of this thread in a one-dimensional grid.
 __device__ inline std::int64_t thread_number() { return std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; }
 
-/// Launches a kernel, if there is anything to do, and checks that it could be launched.
+/// Launches a kernel, unless the grid is empty, and checks for launch errors.
 template <class... Parameters, class... Arguments>
 void launch(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared_bytes,
             Arguments&&... arguments) {
@@ -84,7 +84,7 @@ void launch_with(cudaLaunchAttribute attribute, void (*kernel)(Parameters...), s
   check(cudaLaunchKernelEx(&configuration, kernel, std::forward<Arguments>(arguments)...), "launching a kernel");
 }
 
-/// Launches a kernel whose blocks wait for each other: the GPU holds all of them at once, or the launch fails.
+/// Launches a kernel whose blocks wait for each other: all blocks are resident, or the launch fails.
 template <class... Parameters, class... Arguments>
 void launch_cooperative(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared_bytes,
                         Arguments&&... arguments) {
@@ -94,16 +94,15 @@ void launch_cooperative(void (*kernel)(Parameters...), std::int64_t blocks, int 
   launch_with(cooperative, kernel, blocks, threads, shared_bytes, std::forward<Arguments>(arguments)...);
 }
 
-/// True if await_previous() waits in the version of a kernel that the GPU loads: one compiled for compute capability
-/// 9.0 or newer.
+/// True if await_previous() waits in the version of a kernel that the GPU loads, i.e. a version compiled for compute
+/// capability 9.0 or newer.
 bool waits_for_previous(const void* kernel);
 
-/// Launches a kernel whose blocks come onto the GPU as the blocks of the kernel before go, or sooner if that one has
-/// called await_previous() and leaves room, instead of after its end: what takes 2 to 3 microseconds between two
-/// kernels then happens meanwhile. Each of its threads calls await_previous() before it writes, and before it reads
-/// what other kernels write; what was there when the operator was made it may read earlier. What other kernels write it
-/// reads by no __ldg, whose lines may be older than the wait. As launch() where the GPU has no version of the kernel
-/// that waits.
+/// Launches a kernel with programmatic stream serialization: its blocks start as the blocks of the previous kernel end,
+/// or earlier if that kernel has called await_previous() and leaves room. This hides the 2 to 3 microseconds between
+/// two kernels. Each thread calls await_previous() before it writes, and before it reads results of other kernels; data
+/// that was there when the operator was made may be read earlier. Results of other kernels must not be read by __ldg,
+/// which may return lines cached before the wait. Equals launch() if the GPU has no version of the kernel that waits.
 template <class... Parameters, class... Arguments>
 void launch_early(void (*kernel)(Parameters...), std::int64_t blocks, int threads, std::size_t shared_bytes,
                   Arguments&&... arguments) {
@@ -113,7 +112,7 @@ void launch_early(void (*kernel)(Parameters...), std::int64_t blocks, int thread
   launch_with(early, kernel, blocks, threads, shared_bytes, std::forward<Arguments>(arguments)...);
 }
 
-/// Lets the next kernel's blocks come if it is launched early, and waits for the end of all kernels before this one.
+/// Allows the next kernel to start if it is launched early, and waits for the end of all previous kernels.
 __device__ inline void await_previous() {
   NV_IF_TARGET(NV_PROVIDES_SM_90, (cudaTriggerProgrammaticLaunchCompletion(); cudaGridDependencySynchronize();))
 }

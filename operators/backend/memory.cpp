@@ -14,10 +14,10 @@ namespace {
 
 constexpr std::int64_t large_page = 2 << 20;
 constexpr std::int64_t cache_line = 64;
-constexpr std::int64_t worth_asking = 64 << 20;  // reading what is available takes as long as filling a megabyte
+constexpr std::int64_t worth_asking = 64 << 20;  // reading /proc takes as long as filling a megabyte
 
-/// Throws OutOfMemory where the host has less: the kernel would grant it, and kill somebody once it is used. What the
-/// process keeps it has in pieces, which may be too small.
+/// Throws OutOfMemory if the host has less than this: the kernel would grant it, and kill a process on first use. Freed
+/// pages that malloc keeps are returned to the kernel if needed: each piece of them may be too small.
 void require_on_host(std::int64_t bytes) {
   const std::int64_t available = mesh::free_memory();
   if (bytes > available) throw OutOfMemory(bytes, available, Device::host);
@@ -30,7 +30,7 @@ void* allocate_on_host(std::int64_t bytes) {
   const std::int64_t rounded = (bytes + alignment - 1) / alignment * alignment;
   void* memory = std::aligned_alloc(static_cast<std::size_t>(alignment), static_cast<std::size_t>(rounded));
   if (memory == nullptr) throw OutOfMemory(bytes, mesh::free_memory(), Device::host);
-  // A wish, not a need: without large pages all is slower but right.
+  // A hint only: its failure costs speed, not correctness.
   if (alignment == large_page) madvise(memory, static_cast<std::size_t>(rounded), MADV_HUGEPAGE);
   return memory;
 }

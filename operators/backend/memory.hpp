@@ -9,7 +9,7 @@
 
 namespace femcg::operators {
 
-/// More memory was asked for than there is: a sentence with both numbers.
+/// More memory was asked for than there is; what() says both numbers.
 class OutOfMemory : public std::bad_alloc {
  public:
   OutOfMemory(std::int64_t asked_bytes, std::int64_t available_bytes, Device device);
@@ -20,19 +20,18 @@ class OutOfMemory : public std::bad_alloc {
   std::string sentence_;
 };
 
-/// Bytes that can still be allocated on a device. On the host what the kernel calls available, within the limits of the
-/// control group that the process is in and on its addresses (ulimit -v).
+/// Bytes that can still be allocated on a device. On the host the kernel's estimate of available memory, within the
+/// limits of the process's control group and of its address space (ulimit -v).
 std::int64_t available_bytes(Device device);
 
-/// Uninitialised memory on a device. On the host aligned to 64 bytes, and to large pages (which the kernel is asked
-/// for) from 4 MiB on: a stream of 4 KiB pages leaves the hardware prefetcher and the TLB behind. Throws OutOfMemory;
-/// on the host too, where the kernel would grant the memory and kill the process once it is used.
+/// Uninitialised memory on a device. On the host aligned to 64 bytes, and from 4 MiB on to large pages, which the
+/// kernel is asked for: a stream of 4 KiB pages outruns the hardware prefetcher and the TLB. Throws OutOfMemory; on the
+/// host also where the kernel would grant the memory and kill the process on first use.
 void* allocate_bytes(std::int64_t bytes, Device device);
 void free_bytes(void* memory, std::int64_t bytes, Device device) noexcept;
 
-/// Memory of the host from which a GPU copies by itself while it and the host do other work: page-locked. Uninitialised
-/// when made. Throws OutOfMemory where the host has not as much. Whoever has copies on their way waits for them before
-/// it goes.
+/// Page-locked memory of the host, uninitialised: a GPU copies from it concurrently with other work of both. Throws
+/// OutOfMemory if the host has not as much. Copies in flight must end before it is destroyed.
 class PageLocked {
  public:
   explicit PageLocked(std::int64_t bytes);

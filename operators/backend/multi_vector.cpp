@@ -6,7 +6,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// body(i, places[i]) for all rows, in parallel.
+/// Calls body(i, places[i]) for all rows, in parallel.
 template <class Body>
 void for_places(std::int64_t rows, const Vector<std::int32_t>& places, const Body& body) {
   const std::int32_t* at = places.size() > 0 ? places.data() : nullptr;

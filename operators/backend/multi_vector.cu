@@ -1,5 +1,5 @@
-// Columns of interleaved vectors, a thread per row. For one column whole rows pass through the memory, which happens
-// where a solve begins and ends; for a sector of them only what is moved.
+// Columns of multi-vectors, one thread a row. Moving one column moves whole rows through memory, but only at the begin
+// and end of a solve; moving a sector of columns moves no more than these.
 
 #include "operators/backend/launch.cuh"
 #include "operators/backend/multi_vector.hpp"
@@ -25,7 +25,7 @@ __global__ void get_column_kernel(std::int64_t rows, const T* from, int stride, 
   if (i < rows) to[places != nullptr ? places[i] : i] = from[i * stride];
 }
 
-/// Pointers to the vectors of one pass.
+/// Pointers to the vectors of one call.
 template <class T>
 struct PassOfColumns {
   int count;
@@ -38,7 +38,7 @@ PassOfColumns<T> pass_of(const Vectors& vectors) {
   return pass;
 }
 
-/// Sixteen bytes of a row.
+/// 16 bytes of a row.
 template <class T>
 struct alignas(16) Pack {
   static constexpr int count = 16 / sizeof(T);

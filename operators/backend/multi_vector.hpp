@@ -12,14 +12,14 @@
 
 namespace femcg::operators {
 
-/// k vectors of one length on one device, interleaved: entry i of all of them side by side, so that a matrix entry
-/// which is read once serves all k. A row takes `stride` values, the least power of two that is not below k. Values
-/// behind the k-th are padding: vector kernels treat them like the others, which takes no branch, and a product
-/// computes them or leaves them as they are. They are zero wherever they could enter a result.
+/// k vectors of one length on one device, interleaved: entry i of all k is contiguous, so that a matrix entry is read
+/// once for all k. A row takes `stride` values, the least power of two that is not below k. The values behind the k-th
+/// are padding: vector kernels treat them like the others, to avoid a branch; a product computes them or leaves them
+/// unchanged. They are zero wherever they could enter a result.
 template <class T>
 class MultiVector {
  public:
-  static constexpr int most = 32;  ///< more vectors than that are given in turns
+  static constexpr int most = 32;  ///< more vectors are treated in batches of so many
 
   MultiVector() = default;
   /// Uninitialised, like a Vector. 1 <= count <= most.
@@ -31,7 +31,7 @@ class MultiVector {
     assert(count >= 1 && count <= most);
   }
 
-  /// A view of rows that another object owns, as many as `entries` has, of `count` vectors.
+  /// A view of the entries of `count` vectors, owned by another object.
   MultiVector(Vector<T>&& entries, int count)
       : count_(count), stride_(static_cast<int>(std::bit_ceil(static_cast<unsigned>(count)))) {
     entries_ = std::move(entries);
@@ -45,7 +45,7 @@ class MultiVector {
   std::int64_t bytes() const { return entries_.bytes(); }
   T* data() { return entries_.data(); }
   const T* data() const { return entries_.data(); }
-  /// rows x stride numbers, row by row; of one column, the vector itself.
+  /// The values [rows][stride]; for one column the vector itself.
   Vector<T>& entries() { return entries_; }
   const Vector<T>& entries() const { return entries_; }
 
@@ -76,7 +76,7 @@ class MultiScalar {
   Device device_;
 };
 
-/// work<stride>() for a stride of several columns that is known when the program runs.
+/// Calls work<stride>() for a stride > 1 that is known at run time.
 template <class Work>
 decltype(auto) with_stride(int stride, const Work& work) {
   switch (stride) {
@@ -94,7 +94,7 @@ decltype(auto) with_stride(int stride, const Work& work) {
   }
 }
 
-/// The same where it may be one column.
+/// The same for a stride >= 1.
 template <class Work>
 decltype(auto) with_any_stride(int stride, const Work& work) {
   return stride == 1 ? work.template operator()<1>() : with_stride(stride, work);
@@ -108,8 +108,7 @@ void set_column(const Vector<T>& from, const Vector<std::int32_t>& places, int c
 template <std::floating_point T>
 void get_column(const MultiVector<T>& from, int c, const Vector<std::int32_t>& places, Vector<T>& to);
 
-/// Vectors that get_columns and set_columns take in one pass: a sector of memory in double precision, so that rows of
-/// more vectors are read a part each time.
+/// Most vectors of one call of get_columns and set_columns: together one 32-byte sector of a row in double precision.
 inline constexpr int columns_in_a_pass = 4;
 
 /// to[j] is column first + j of `from`; at most columns_in_a_pass of them. All live on one device.

@@ -8,7 +8,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// work(number in the permuted vector, number in the other one).
+/// Calls work(index in the permuted vector, index in the other vector) for all values, in parallel.
 template <class Work>
 void for_permuted(std::int64_t numbers, const Vector<std::int32_t>& places, int stride, const Work& work) {
   if (places.size() == 0) return for_each_row(numbers, [&](std::int64_t k) { work(k, k); });

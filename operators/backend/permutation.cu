@@ -1,5 +1,5 @@
-// Permutations of vectors, a thread per number: 4 bytes of the list per row and two words per number, one of them
-// scattered.
+// Permutations of vectors, one thread a value: 4 bytes of the permutation per row and two words per value, one of them
+// at a scattered address.
 
 #include "operators/backend/copied_values.hpp"
 #include "operators/backend/launch.cuh"
@@ -13,7 +13,7 @@ constexpr int block_threads = 256;
 
 std::int64_t blocks(std::int64_t size) { return cuda::blocks_of(size, block_threads); }
 
-/// `places`: null for the identity.
+/// Index of a value in the vector that is not permuted. `places` is null for the identity.
 __device__ std::int64_t permuted(std::int64_t number, const std::int32_t* places, int stride) {
   return places != nullptr ? std::int64_t{places[number / stride]} * stride + number % stride : number;
 }
@@ -35,7 +35,7 @@ __global__ void scatter_added_kernel(std::int64_t size, const T* from, const std
   if (i < size) to[places != nullptr ? places[i] : i] += static_cast<double>(from[i]);
 }
 
-/// An ordering; null where each number is in its own place.
+/// Entry i of an ordering; `order` is null for the identity.
 __device__ std::int32_t number_at(const std::int32_t* order, std::int64_t i) {
   return order != nullptr ? order[i] : static_cast<std::int32_t>(i);
 }
@@ -86,14 +86,14 @@ Vector<std::int32_t> cuda_places_between(const Vector<std::int32_t>& from, const
   Vector<std::int32_t> place_of(size, Device::cuda), places(size, Device::cuda);
   cuda::launch(invert_kernel, blocks(size), block_threads, 0, size, data_of(from), place_of.data());
   cuda::launch(compose_kernel, blocks(size), block_threads, 0, size, place_of.data(), data_of(to), places.data());
-  synchronize(Device::cuda);  // `place_of` goes
+  synchronize(Device::cuda);  // before `place_of` is freed
   return places;
 }
 template <std::floating_point T>
 void cuda_clear_at(std::span<const std::int32_t> places, Vector<T>& vector) {
   const Vector<std::int32_t> there = copied(places, Device::cuda);
   cuda::launch(clear_kernel<T>, blocks(there.size()), block_threads, 0, there.size(), there.data(), vector.data());
-  synchronize(Device::cuda);  // `there` goes
+  synchronize(Device::cuda);  // before `there` is freed
 }
 
 template void cuda_gather_rows(const double*, const Vector<std::int32_t>&, std::int64_t, int, double*);

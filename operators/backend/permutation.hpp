@@ -8,12 +8,11 @@
 
 namespace femcg::operators {
 
-/// Row i of `to` is row places[i] of `from`, rounded, or row i where there are no places. Rows have `stride` numbers:
-/// vectors are interleaved (MultiVector). All live on one device; `places` is a permutation. Not from single to double
-/// precision.
+/// Row i of `to` is row places[i] of `from`, rounded to To; row i if `places` is empty. Rows have `stride` values
+/// (MultiVector). All live on one device; `places` is a permutation. Not instantiated from single to double precision.
 template <std::floating_point From, std::floating_point To>
 void gather_rows(const Vector<From>& from, const Vector<std::int32_t>& places, int stride, Vector<To>& to);
-/// Row places[i] of `to` is row i of `from`. Not from double to single precision.
+/// Row places[i] of `to` is row i of `from`. Not instantiated from double to single precision.
 template <std::floating_point From, std::floating_point To>
 void scatter_rows(const Vector<From>& from, const Vector<std::int32_t>& places, int stride, Vector<To>& to);
 
@@ -28,16 +27,16 @@ void scatter(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<T
   scatter_rows(from, places, 1, to);
 }
 
-/// places[i]: where the ordering `from` of so many numbers has the one that `to` has at i; an empty ordering has each
-/// in its own place. Empty where the two orderings are one. On their device.
+/// Positions places[i] with from[places[i]] = to[i], for two orderings of 0 .. size - 1; an empty ordering is the
+/// identity. Empty if the two orderings are equal. On the device of the orderings.
 Vector<std::int32_t> places_between(const Vector<std::int32_t>& from, const Vector<std::int32_t>& to,
                                     std::int64_t size);
 
-/// vector[i] = 0 for these i.
+/// Sets vector[i] = 0 for all i of `places`.
 template <std::floating_point T>
 void clear_at(std::span<const std::int32_t> places, Vector<T>& vector);
 
-/// The same on the GPU, with so many rows; they throw std::runtime_error in a build without CUDA.
+/// The same on the GPU; they throw std::runtime_error in a build without CUDA.
 template <std::floating_point From, std::floating_point To>
 void cuda_gather_rows(const From* from, const Vector<std::int32_t>& places, std::int64_t rows, int stride, To* to);
 template <std::floating_point From, std::floating_point To>
@@ -47,7 +46,7 @@ Vector<std::int32_t> cuda_places_between(const Vector<std::int32_t>& from, const
 template <std::floating_point T>
 void cuda_clear_at(std::span<const std::int32_t> places, Vector<T>& vector);
 
-/// On the GPU: to[places[i]] += from[i], or to[i] where there are no places. Throws std::runtime_error in a build
+/// On the GPU: to[places[i]] += from[i]; to[i] += from[i] if `places` is empty. Throws std::runtime_error in a build
 /// without CUDA.
 template <std::floating_point T>
 void cuda_scatter_added(const Vector<T>& from, const Vector<std::int32_t>& places, Vector<double>& to);

@@ -4,7 +4,7 @@
 
 namespace femcg::operators::cuda {
 
-/// Has stream() be another one until it ends.
+/// Replaces stream() until the end of the scope.
 class StreamScope {
  public:
   explicit StreamScope(cudaStream_t stream);

@@ -9,8 +9,8 @@
 
 namespace femcg::operators {
 
-/// `size` numbers that live on one device. Uninitialised when made, so that the threads that fill it place its pages;
-/// moved, never copied silently.
+/// `size` values on one device. Uninitialised when made, so that the threads that fill a vector place its pages; moved,
+/// never copied silently.
 template <class T>
 class Vector {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -21,7 +21,7 @@ class Vector {
       : data_(static_cast<T*>(allocate_bytes(size * static_cast<std::int64_t>(sizeof(T)), device))),
         size_(size),
         device_(device) {}
-  /// Numbers that somebody else keeps, and for longer.
+  /// A view of values that another object owns and that outlive the view.
   Vector(T* data, std::int64_t size, Device device) : data_(data), size_(size), device_(device), is_kept_here_(false) {}
   Vector(Vector&& other) noexcept { swap(other); }
   Vector& operator=(Vector&& other) noexcept {
@@ -39,7 +39,7 @@ class Vector {
   T* data() { return data_; }
   const T* data() const { return data_; }
 
-  /// The numbers themselves, host only.
+  /// The values, on the host only.
   std::span<T> span() { return {data_, static_cast<std::size_t>(size_)}; }
   std::span<const T> span() const { return {data_, static_cast<std::size_t>(size_)}; }
   T& operator[](std::int64_t i) { return data_[i]; }
@@ -59,11 +59,11 @@ class Vector {
   bool is_kept_here_ = true;
 };
 
-/// Sets every number of a vector, in parallel. On a GPU through the host: not for loops.
+/// Sets all values, in parallel. On a GPU through a copy from the host: not for inner loops.
 template <class T>
 void fill(Vector<T>& vector, T value);
 
-/// Sets every number to zero.
+/// Sets all values to zero.
 template <class T>
 void clear(Vector<T>& vector) {
   if (vector.device() == Device::host)
@@ -72,7 +72,7 @@ void clear(Vector<T>& vector) {
     cuda_clear(vector.data(), vector.bytes());
 }
 
-/// A vector of zeros on the GPU, whatever T's zero bytes mean.
+/// A vector on the GPU whose bytes are zero, for any T.
 template <class T>
 Vector<T> zeros_on_gpu(std::int64_t size) {
   Vector<T> vector(size, Device::cuda);
@@ -80,12 +80,12 @@ Vector<T> zeros_on_gpu(std::int64_t size) {
   return vector;
 }
 
-/// Copies between vectors of one size on any devices; where they differ in precision, both on the host. Throws
-/// std::invalid_argument.
+/// Copies between vectors of one size on any devices; a change of precision needs both on the host. Throws
+/// std::invalid_argument otherwise.
 template <class To, class From>
 void copy(const Vector<From>& from, Vector<To>& to);
 
-/// The same numbers on a device.
+/// A copy of the vector on `device`.
 template <class T>
 Vector<T> copied(const Vector<T>& from, Device device) {
   Vector<T> to(from.size(), device);
@@ -93,18 +93,18 @@ Vector<T> copied(const Vector<T>& from, Device device) {
   return to;
 }
 
-/// One number on the device of the loop that computes it, its own or a place in a vector. Sums are kept in double
-/// precision in either working precision.
+/// One value on a device, owned or a view of an entry of a vector. Double precision in either working precision, for
+/// sums.
 class Scalar {
  public:
   explicit Scalar(Device device = Device::host) : storage_(1, device), data_(storage_.data()), device_(device) {}
   Scalar(Vector<double>& of, std::int64_t place) : Scalar(of.data() + place, of.device()) {}
-  /// A place that somebody else keeps.
+  /// A view of a value that another object owns.
   Scalar(double* place, Device device) : data_(place), device_(device) {}
   double* data() { return data_; }
   const double* data() const { return data_; }
   Device device() const { return device_; }
-  /// The value; from a GPU it is waited for.
+  /// The value; on a GPU waits for the device.
   double value() const {
     double value = 0;
     copy_bytes(data_, device_, &value, Device::host, sizeof value);

@@ -1,15 +1,15 @@
 #pragma once
 
-// How the blocks of a grid exchange while they all run: numbers that carry the epoch that they are of. A number and its
-// stamp are one access of 64 or 128 bits, which is single-copy atomic in the PTX memory model: who sees the stamp has
-// the number, one way through the L2 cache after it was written, with no flag, counter or fence in between. Where
-// nothing else passes between blocks, nothing else needs an order. A place is written again for a later epoch only
-// after a number of each block that reads it has come which that block computed from what it had read: it cannot have
-// come before (PTX: no values out of thin air).
+// Data exchange between the blocks of a running grid, by values stamped with their epoch. A value and its stamp are one
+// access of 64 or 128 bits, which is single-copy atomic in the PTX memory model: a reader that sees the stamp has the
+// value, one way through the L2 cache after it was written, with no flag, counter or fence. If nothing else is passed
+// between blocks, no other ordering is needed. A slot is rewritten for a later epoch only after the writer has
+// received, from every block that reads the slot, a value computed from what the block had read: such a value cannot
+// arrive before the read (PTX: no values out of thin air).
 //
-// To pass ordinary memory too, publisher and reader call device_fence, each between barriers of its block:
-// fence, relaxed store, relaxed load that sees it, fence are release and acquire, and causality goes on through the
-// barriers to all threads of both blocks.
+// To pass ordinary memory too, publisher and reader call device_fence, each between two barriers of its block: fence,
+// relaxed store, relaxed load that sees the store, and fence are release and acquire, and the barriers extend causality
+// to all threads of both blocks.
 
 #include <cuda/atomic>
 
@@ -29,7 +29,7 @@ struct alignas(16) Stamped<double> {
 
 template <>
 struct alignas(8) Stamped<float> {
-  using Stamp = std::uint32_t;  ///< epochs modulo 2^32: only that of the epoch before is ever there instead
+  using Stamp = std::uint32_t;  ///< epoch modulo 2^32: the only other stamp in a slot is the previous epoch's
   float value;
   Stamp stamp;
 };

@@ -1,8 +1,8 @@
 #pragma once
 
-// The passes of block CG as a thread block makes them. It takes tiles of rows: a thread has one entry of a tile, and
-// what products with small matrices need of the other columns of its row is in shared memory. Parts of sums go to the
-// block's place in memory; a second kernel adds them up in the order of the blocks.
+// Vector kernels of block CG as one thread block runs them, over tiles of rows: one thread per entry of a tile; the
+// tile is in shared memory, since products with small matrices need a whole row. Each block writes its partial sums to
+// memory; a second kernel adds them up in the order of the blocks.
 
 #include "operators/backend/launch.cuh"
 
@@ -10,21 +10,21 @@ namespace femcg::operators::cuda {
 
 constexpr int block_cg_threads = 256;
 
-/// stride x stride numbers, by value to a kernel.
+/// A matrix [stride][stride], passed to kernels by value.
 template <class T, int stride>
 struct DenseMatrix {
   T of[stride][stride];
 };
 
-/// The rows of a tile in shared memory. One more number a row keeps columns out of one bank.
+/// Rows of a tile in shared memory, padded by one value a row against bank conflicts.
 template <class T, int stride>
 struct RowTile {
   static constexpr int rows = block_cg_threads / stride;
   T of[rows][stride + 1];
 };
 
-/// body(row, r, c, is_row) in all threads, for every tile that is this block's: the entry of row r of the tile, which
-/// is row `row` of the vectors where is_row, and column c. `body` may wait for the block.
+/// Calls body(row, r, c, is_row) in all threads for every tile of this block: the thread's entry is row r and column c
+/// of the tile, and row `row` of the vectors if is_row. `body` may use barriers of the block.
 template <int stride, class Body>
 __device__ void for_tiles(std::int64_t row_count, const Body& body) {
   constexpr int rows = block_cg_threads / stride;
@@ -33,15 +33,15 @@ __device__ void for_tiles(std::int64_t row_count, const Body& body) {
     body(first + r, r, c, first + r < row_count);
 }
 
-/// A thread's part of the sum A'B over the rows of a block, [stride][stride]: several entries, or a part of one.
+/// A thread's part of the sum A'B over the rows of a block, [stride][stride]: several entries, or a partial sum of one.
 template <int stride>
 class OuterProducts {
  public:
   static constexpr int numbers = stride * stride;
   static constexpr int of_thread = numbers > block_cg_threads ? numbers / block_cg_threads : 1;
-  static constexpr int parts = numbers > block_cg_threads ? 1 : block_cg_threads / numbers;  ///< of a sum
+  static constexpr int parts = numbers > block_cg_threads ? 1 : block_cg_threads / numbers;  ///< partial sums
 
-  /// Adds the rows of a tile, each times a factor of its own.
+  /// Adds A'B of a tile, each row weighted by factor(row).
   template <class T, class Factor>
   __device__ void add(const RowTile<T, stride>& a, const RowTile<T, stride>& b, const Factor& factor) {
     const int j = number() % stride;
@@ -52,7 +52,7 @@ class OuterProducts {
       for (int n = 0; n < of_thread; ++n) sums_[n] += static_cast<double>(a.of[r][row(n)]) * of_b;
     }
   }
-  /// The block's sums to `to`; `scratch` has a number for every thread.
+  /// Writes the block's sums to `to`; `scratch` has a value for every thread.
   __device__ void leave(double* scratch, double* to) const {
     if constexpr (parts == 1) {
 #pragma unroll
@@ -85,7 +85,7 @@ __device__ void load_matrix(const DenseMatrix<T, stride>& from, DenseMatrix<T, s
     to.of[n / stride][n % stride] = from.of[n / stride][n % stride];
 }
 
-/// Column c of a row times a matrix.
+/// Entry c of a row times a matrix.
 template <class T, int stride>
 __device__ T times(const T (&row)[stride + 1], const DenseMatrix<T, stride>& m, int c) {
   T sum = 0;
@@ -94,7 +94,7 @@ __device__ T times(const T (&row)[stride + 1], const DenseMatrix<T, stride>& m, 
   return sum;
 }
 
-/// parts[block] = A'B over the block's rows.
+/// Computes parts[block] = A'B over the block's rows.
 template <class T, int stride>
 __device__ void product_of_block(std::int64_t rows, const T* a, const T* b, double* parts) {
   __shared__ RowTile<T, stride> of_a, of_b;
@@ -110,7 +110,7 @@ __device__ void product_of_block(std::int64_t rows, const T* a, const T* b, doub
   sums.leave(scratch, parts + std::int64_t{blockIdx.x} * (stride * stride));
 }
 
-/// W -= Q step; parts[block] = W'W over the block's rows and, behind it where M is not I, W'M^-1 W.
+/// Computes W -= Q step; parts[block] = W'W over the block's rows, followed by W'M^-1 W if M is not I.
 template <class T, int stride, bool with_diagonal>
 __device__ void update_of_block(std::int64_t rows, const T* q, const DenseMatrix<T, stride>& step,
                                 const float* inverse_diagonal, T* w, double* parts) {
@@ -146,7 +146,7 @@ struct DenseStep {
   DenseMatrix<T, stride> correction, normaliser, direction;
 };
 
-/// X += S correction; W = W normaliser; S = M^-1 W + S direction, where z is not null with Z normaliser for M^-1 W.
+/// X += S correction; W = W normaliser; S = M^-1 W + S direction. If z is not null, Z normaliser stands for M^-1 W.
 template <class T, int stride>
 __device__ void advance_block(std::int64_t rows, const DenseStep<T, stride>& step, const float* inverse_diagonal,
                               const T* z, T* w, T* s, T* x) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Chunks of data that come from the host one after the other while the GPU works with the chunk before (Ortega et
+// Chunks of data that are copied from the host one after the other while the GPU works on the previous chunk (Ortega et
 // al. 2013).
 
 #include <array>
@@ -10,22 +10,22 @@
 
 namespace femcg::operators::cuda {
 
-/// Copies from page-locked memory of the host into buffers that take turns, on a stream of their own. A pass over all
-/// chunks, number 0, 1, ..., each of which uses buffer number % buffers:
+/// Copies from page-locked host memory into alternating buffers, on a stream of its own. In a sweep over all chunks 0,
+/// 1, ... each uses buffer number % buffers:
 ///
 ///   begin();  send(0); ... send(buffers - 1);
 ///   for each chunk:  await(chunk);  kernels on stream() that read its buffer;  release(chunk);  send(chunk + buffers);
 ///
-/// A copy waits for the kernels that read its buffer last, a kernel for the copy of its chunk; both on the device. The
-/// host waits for nothing unless it asks, so that a pass can be recorded into a graph: it waits for no event from
-/// before its begin(), and leaves nothing on its way that stream() has not waited for.
+/// A copy waits for the last kernels that read its buffer, and a kernel for the copy of its chunk; both on the device.
+/// The host does not wait unless it asks to, so that a sweep can be captured in a CUDA graph: a sweep waits for no
+/// event from before its begin(), and stream() has waited for all its copies at its end.
 class ChunkCopies {
  public:
-  static constexpr int buffers = 2;  ///< a copy takes much longer than the work with a chunk
+  static constexpr int buffers = 2;  ///< two suffice: a copy takes much longer than the work with a chunk
 
   explicit ChunkCopies(std::int64_t buffer_bytes)
       : buffer_bytes_(buffer_bytes), memory_(buffers * buffer_bytes, Device::cuda) {}
-  /// Waits for what is on its way, from memory that may go next.
+  /// Waits for copies in flight, since their source may be freed next.
   ~ChunkCopies() {
     cudaStreamSynchronize(copies_.of);
     cudaStreamSynchronize(stream());
@@ -35,24 +35,24 @@ class ChunkCopies {
 
   char* buffer(std::int64_t chunk) { return memory_.data() + chunk % buffers * buffer_bytes_; }
 
-  /// The copies of a pass come after all work that the device has.
+  /// Orders the copies of a sweep after all earlier work of the device.
   void begin() {
     record(begun_, stream());
     wait(copies_.of, begun_);
   }
-  /// The next chunk, of `bytes` up to a buffer's.
+  /// Enqueues the copy of a chunk of `bytes`, at most those of a buffer.
   void send(std::int64_t chunk, const char* from, std::int64_t bytes) {
     if (chunk >= buffers) wait(copies_.of, released_[chunk % buffers]);
-    if (bytes > 0)  // ELLPACK stores nothing of rows without entries
+    if (bytes > 0)  // ELLPACK stores nothing for rows without entries
       check(cudaMemcpyAsync(buffer(chunk), from, static_cast<std::size_t>(bytes), cudaMemcpyHostToDevice, copies_.of),
             "copying from the host");
     record(arrived_[chunk % buffers], copies_.of);
   }
-  /// Waits, on the host, until a chunk has been copied, so that what it came from may be written to.
+  /// Blocks the host until a chunk has been copied, so that its source may be overwritten.
   void await_copied(std::int64_t chunk) {
     check(cudaEventSynchronize(arrived_[chunk % buffers].of), "copying from the host");
   }
-  /// Kernels that are launched from now on find the chunk in its buffer.
+  /// Makes later kernels of stream() wait for the copy of the chunk.
   void await(std::int64_t chunk) { wait(stream(), arrived_[chunk % buffers]); }
   /// Marks the kernels launched so far as the last readers of a chunk.
   void release(std::int64_t chunk) { record(released_[chunk % buffers], stream()); }

@@ -1,6 +1,6 @@
 #pragma once
 
-// cuBLAS, for the kernels that it has better than any of ours: an operator's files include this, not the library's.
+// cuBLAS, for kernels where it is the best. Operators include this header instead of the library's.
 
 #include <cublas_v2.h>
 #include <dlfcn.h>
@@ -14,7 +14,7 @@
 
 namespace femcg::operators::cuda {
 
-/// A function of a library; its type is that of the declaration.
+/// A function of the library, of its declared type. Throws std::runtime_error if it cannot be loaded.
 template <class Function>
 Function* found(void* library, const char* name) {
   void* function = library != nullptr ? dlsym(library, name) : nullptr;
@@ -22,7 +22,7 @@ Function* found(void* library, const char* name) {
   return reinterpret_cast<Function*>(function);
 }
 
-/// cuBLAS, loaded when it is first used: what it does then takes half a second, which no other operator is to wait for.
+/// cuBLAS, loaded on first use: loading takes half a second, which other operators need not wait for.
 class Cublas {
   void* library_ = dlopen(("libcublas.so." + std::to_string(CUBLAS_VER_MAJOR)).c_str(), RTLD_NOW | RTLD_LOCAL);
 
@@ -55,7 +55,7 @@ class Cublas {
 #undef FEMCG_CUBLAS
 };
 
-/// cuBLAS's function for T.
+/// The variant of a cuBLAS function for T.
 template <class T, class Double, class Single>
 constexpr auto of_precision(Double in_double, Single in_single) {
   if constexpr (std::is_same_v<T, double>)
@@ -64,8 +64,7 @@ constexpr auto of_precision(Double in_double, Single in_single) {
     return in_single;
 }
 
-/// A handle of cuBLAS that gives all work to stream(), with a workspace of its own, so that its calls can be captured
-/// in a graph.
+/// A cuBLAS handle on stream(), with its own workspace, so that its calls can be captured in a CUDA graph.
 class CublasHandle {
  public:
   CublasHandle(cublasPointerMode_t pointers, std::int64_t workspace_bytes) : workspace_(workspace_bytes, Device::cuda) {

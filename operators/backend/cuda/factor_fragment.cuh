@@ -1,7 +1,7 @@
 #pragma once
 
-// Products of small matrices with rows of X, and what follows them: a warp has eight rows of Y, as sums of left factors
-// of eight rows times right ones of four rows of X (small_matrices.cuh).
+// Products of small matrices with rows of X, and their use: a warp computes eight rows of Y, as sums of left factors of
+// eight rows times right factors of four rows of X (small_matrices.cuh).
 
 #include <algorithm>
 
@@ -9,19 +9,19 @@
 
 namespace femcg::operators::cuda {
 
-constexpr int factor_rows = 8, factor_slots = 4;  ///< of a left factor
+constexpr int factor_rows = 8, factor_slots = 4;  ///< rows and columns of a left factor
 
-/// How a row of X or Y, of `stride` numbers, is shared. Lane l reads numbers of X for column l / 4 of each right
-/// factor, and has columns 2 (l % 4) and the next of each sum. Two factors take turns in the columns of X, so that a
-/// lane reads two neighbouring numbers at once and has four of a row of Y. Fewer than eight columns leave some of the
-/// only factor's zero.
+/// Distribution of a row of X or Y, of `stride` values, over the lanes of a warp. Lane l loads column l / 4 of each
+/// right factor, and holds columns 2 (l % 4) and 2 (l % 4) + 1 of each sum. Two factors alternate in the columns of X,
+/// so that a lane loads two adjacent values in one access and holds four adjacent values of a row of Y. With fewer than
+/// eight columns the rest of the only factor is zero.
 template <int stride_>
 struct FactorFragment {
   static constexpr int stride = stride_;
   static constexpr int factors = (stride + 7) / 8, width = factors < 2 ? factors : 2, packs = factors / width;
-  static constexpr int numbers = 2 * factors;  ///< of a row of Y that a lane has
+  static constexpr int numbers = 2 * factors;  ///< values of a row of Y that a lane holds
 
-  /// A lane's sums of eight rows of Y: those of row lane / 4.
+  /// A lane's sums: its columns of row lane / 4 of the eight rows of Y.
   struct Sums {
     double of[factors][2];
   };
@@ -33,7 +33,7 @@ struct FactorFragment {
   struct alignas(2 * sizeof(T)) Pair {
     T of[2];
   };
-  /// Numbers of a row of X for each factor, for the column of them that is the lane's.
+  /// Loads this lane's column of each factor from a row of X.
   template <class T>
   __device__ static void load(const T* row, int column, double (&to)[factors]) {
 #pragma unroll
@@ -44,16 +44,16 @@ struct FactorFragment {
       for (int j = 0; j < width; ++j) to[p * width + j] = static_cast<double>(pack.of[j]);
     }
   }
-  /// Number n of a lane: the factor in whose sum it is, whether it is that sum's first or second, its column of Y.
+  /// For value n of a lane: its factor, its index (0 or 1) within that factor's sum, and its column of Y.
   static constexpr int factor(int n) { return n / (2 * width) * width + n % width; }
   static constexpr int half(int n) { return n % (2 * width) / width; }
   __device__ static constexpr int column(int lane, int n) {
     return (n / (2 * width) * 8 + 2 * (lane % factor_slots)) * width + n % (2 * width);
   }
-  /// True if Y has the lane's columns.
+  /// True if the lane's columns exist in Y.
   __device__ static constexpr bool has_columns(int lane) { return column(lane, 0) < stride; }
 
-  /// Writes a lane's numbers of a row of Y.
+  /// Writes a lane's values of a row of Y.
   template <class T>
   __device__ static void store(const Sums& sums, T* row, int lane) {
     if (!has_columns(lane)) return;
@@ -62,7 +62,7 @@ struct FactorFragment {
       *reinterpret_cast<Pair<T>*>(row + column(lane, n)) = {static_cast<T>(sums.of[factor(n)][half(n)]),
                                                             static_cast<T>(sums.of[factor(n + 1)][half(n + 1)])};
   }
-  /// Adds a row's products of X and Y, column by column of the lane.
+  /// Adds x_c y_c of a row for each column c of the lane.
   template <class T>
   __device__ static void add_products(const T* x_row, const Sums& sums, int lane, double (&products)[numbers]) {
     if (!has_columns(lane)) return;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The launches of Y = A X, and x_c'y_c added up where warps have eight rows as small matrices (factor_fragment.cuh).
+// Launches of Y = A X, and the energies x_c'y_c, for warps with eight rows as small matrices (factor_fragment.cuh).
 
 #include <array>
 
@@ -11,7 +11,7 @@ namespace femcg::operators::cuda {
 
 constexpr int columns_threads = 256;
 
-/// Adds up what the lanes of all threads have for each of the columns of Y.
+/// Sums the threads' products over the grid, column by column, and writes the energies.
 template <class Layout>
 __device__ void give_energies(const double (&products)[Layout::numbers], double* energies, ColumnParts parts) {
   __shared__ double of_warps[columns_threads / threads_per_warp * Layout::stride];
@@ -29,12 +29,12 @@ __device__ void give_energies(const double (&products)[Layout::numbers], double*
   sum_warps_of_grid(of_warps, Layout::stride, parts, [&](int column, double sum) { energies[column] = sum; });
 }
 
-/// The launches for one matrix. What they need is made with the first one of each stride, which must not be a recorded
-/// one.
+/// Launches for one matrix. The first launch of each stride allocates memory, and so must not be captured in a CUDA
+/// graph.
 class WarpsOfMultiVector {
  public:
-  /// A warp for each of so many pieces of work, as far as the GPU holds them at once. A kernel is the same for all
-  /// launches of one stride with energies, and for all without.
+  /// Launches one warp per piece of work, up to the number that the GPU holds concurrently. All launches of one stride
+  /// with energies use one kernel, all without energies another.
   template <class T, class Rows>
   void launch_warps(void (*kernel)(Rows, const T*, T*, double*, ColumnParts), std::int64_t pieces, const Rows& a,
                     const MultiVector<T>& x, MultiVector<T>& y, double* energies) const {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Sums over a grid for each of several columns, in a fixed order: two runs give the same bits.
+// Sums over a grid for each column of a multi-vector, in a fixed order: two runs give the same bits.
 
 #include <algorithm>
 
@@ -9,16 +9,16 @@
 
 namespace femcg::operators::cuda {
 
-/// How the threads of a warp share rows of `stride` interleaved numbers: `lanes` neighbouring threads have a row, each
-/// of them `packs` packs of `width` neighbouring numbers. Pack p of a lane is pack p lanes + lane of the row, so that
-/// the lanes read what lies side by side.
+/// Distribution of rows of `stride` interleaved values over the threads of a warp: `lanes` adjacent threads have a row,
+/// each of them `packs` packs of `width` adjacent values. Pack p of a lane is pack p lanes + lane of the row, so that
+/// the lanes' accesses are contiguous.
 template <class T, int stride_, int most_lanes = 8>
 struct LaneLayout {
   static constexpr int stride = stride_;
   static constexpr int width = std::min<int>(stride, 16 / sizeof(T));
   static constexpr int lanes = std::min(stride / width, most_lanes), packs = stride / width / lanes;
 
-  /// A lane's part of a row of X or Y.
+  /// A lane's values of a row of X or Y.
   struct Part {
     T of[packs][width];
   };
@@ -44,17 +44,17 @@ struct LaneLayout {
       *reinterpret_cast<Pack*>(row + (p * lanes + lane) * width) = pack;
     }
   }
-  /// The column of number j of a lane's pack p.
+  /// Column of value j of a lane's pack p.
   __device__ static constexpr int column(int p, int lane, int j) { return (p * lanes + lane) * width + j; }
 };
 
-/// Partial sums of the blocks of a grid, N for each column.
+/// Partial sums of the blocks of a grid, N per column.
 struct ColumnParts {
-  double* of_block;   ///< blocks x N x stride
-  unsigned* arrived;  ///< blocks that are done; zero between launches
+  double* of_block;   ///< [blocks][N][stride]
+  unsigned* arrived;  ///< blocks that have arrived; zero between launches
 };
 
-/// The memory behind ColumnParts, for grids of at most so many blocks and so many sums.
+/// Memory of ColumnParts, for grids of at most `blocks` blocks with `sums` sums each.
 class ColumnPartsStorage {
  public:
   ColumnPartsStorage() = default;
@@ -67,12 +67,12 @@ class ColumnPartsStorage {
   Vector<unsigned> arrived_;
 };
 
-/// Warps of a block that takes part.
+/// Most warps in a block that calls sum_columns_of_grid.
 constexpr int most_warps_of_sums = 16;
 
-/// Adds what each warp of the grid has left in its row of `of_warps`, warps x sums numbers of shared memory: the last
-/// block to arrive adds up the parts in the order of the blocks, and hands them to take(s, sum); true in that block.
-/// `sums` is a power of two. Every thread of the grid calls it once, at its end.
+/// Sums over the grid the rows of `of_warps`, [warps][sums] in shared memory: the last block to arrive adds up the
+/// parts in the order of the blocks and calls take(s, sum). Returns true in that block. `sums` is a power of two. Every
+/// thread of the grid calls it once, at its end.
 template <class Take>
 __device__ bool sum_warps_of_grid(double* of_warps, int sums, ColumnParts parts, const Take& take) {
   const int mine = static_cast<int>(threadIdx.x), threads = static_cast<int>(blockDim.x);
@@ -87,7 +87,7 @@ __device__ bool sum_warps_of_grid(double* of_warps, int sums, ColumnParts parts,
   };
   add_warps([&](int s, double sum) { parts.of_block[std::int64_t{blockIdx.x} * sums + s] = sum; });
   if (!last_to_arrive(parts.arrived, gridDim.x)) return false;
-  // A warp reads the sums of as many blocks as have room in its lanes.
+  // A warp loads the sums of as many blocks as fit in its lanes.
   const int blocks = max(1, threads_per_warp / sums);
   for (int s = lane % sums; s < sums; s += threads_per_warp) {
     double sum = 0;
@@ -101,9 +101,8 @@ __device__ bool sum_warps_of_grid(double* of_warps, int sums, ColumnParts parts,
   return true;
 }
 
-/// Adds what the lanes of all threads have for each column over the grid, N sums each, a power of two, and hands them
-/// to take(n, column, sum) in the last block, where it is true. A thread's lane of its row is threadIdx.x %
-/// Share::lanes.
+/// Sums the threads' values over the grid, N sums per column, N a power of two, and calls take(n, column, sum) in the
+/// last block. Returns true in that block. A thread's lane in its row is threadIdx.x % Layout::lanes.
 template <class Layout, int N, class Take>
 __device__ bool sum_columns_of_grid(const double (&mine)[N][Layout::packs][Layout::width], ColumnParts parts,
                                     const Take& take) {

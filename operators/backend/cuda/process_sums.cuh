@@ -1,17 +1,17 @@
 #pragma once
 
-// Sums over the GPUs of one machine inside a kernel: each process's GPU writes its numbers into the memory of all, and
-// adds up what it has there in the order of ranks, so that all have the same bits.
+// Sums over the GPUs of one host inside a kernel: each process's GPU writes its values into the memory of all GPUs, and
+// each adds up its copies in the order of ranks, so that all get the same bits.
 
 #include <cstdint>
 
 namespace femcg::operators::cuda {
 
-/// Processes of a machine that may have each other's memory.
+/// Most processes of a host that map each other's memory.
 constexpr int most_processes = 64;
 
-/// A number that one GPU gives another, its halves each with the epoch that it is of: 8 bytes are written and read at
-/// once, and who sees the epoch in both has the number, without a fence. (NCCL's protocol LL does the same.)
+/// A value sent between GPUs, in two halves that both carry its epoch: 8 bytes are read and written atomically, so that
+/// a reader that sees the epoch in both halves has the value, without a fence (NCCL's protocol LL).
 struct alignas(16) TaggedValue {
   unsigned long long low, high;
 };
@@ -22,7 +22,7 @@ __device__ inline void post(TaggedValue* to, double number, unsigned epoch) {
                "l"(flag | (bits >> 32))
                : "memory");
 }
-/// True if the value of that epoch has arrived, in `number`.
+/// True if the value of this epoch has arrived; it is then in `number`.
 __device__ inline bool poll(const TaggedValue* from, unsigned epoch, double& number) {
   unsigned long long low = 0, high = 0;
   asm volatile("ld.volatile.global.v2.u64 {%0, %1}, [%2];" : "=l"(low), "=l"(high) : "l"(from) : "memory");
@@ -36,15 +36,16 @@ __device__ inline double receive(const TaggedValue* from, unsigned epoch) {
   return number;
 }
 
-/// Buffer in the memory of each GPU, zero at first. Values of odd and even epochs have a place each: a GPU that posts
-/// those of an epoch has received those of the epoch before from all, which have then received the ones before that.
+/// Buffer in the memory of each GPU, zero at first. Values of odd and even epochs have a slot each, which suffices: a
+/// GPU that posts for an epoch has received the previous epoch's values from all GPUs, which by then have received
+/// those of the epoch before that.
 struct ProcessNumbers {
-  static constexpr int most = 66;  ///< in one sum: two of each column, and two more
-  unsigned epoch;                  ///< the last, of this GPU's own
+  static constexpr int most = 66;  ///< values in one sum: two per column, and two more
+  unsigned epoch;                  ///< the last epoch, counted by this GPU
   TaggedValue of[2][most_processes][most];
 };
 
-/// The memory of all; a kernel's argument.
+/// Pointers to the buffers of all GPUs; a kernel's argument.
 struct ProcessSums {
   int processes = 0, rank = 0;
   ProcessNumbers* of[most_processes] = {};
@@ -59,13 +60,13 @@ __device__ unsigned post_to_processes(const ProcessSums& with, int count, const 
   const unsigned epoch = here.epoch + 1;
   for (int i = mine; i < count * with.processes; i += threads)
     post(&with.of[i / count]->of[epoch & 1][with.rank][i % count], number(i % count), epoch);
-  __syncthreads();  // all know the epoch; and sums may take the place of numbers
+  __syncthreads();  // all have read the epoch; and sums may overwrite the values
   if (mine == 0) here.epoch = epoch;
   return epoch;
 }
 
-/// Calls take(k, sum), k < count, with the sums over all of what they give in a round. Every thread of a block calls
-/// it.
+/// Calls take(k, sum), k < count, with the sums over all processes of the values posted in the epoch. Called by all
+/// threads of a block.
 template <class Take>
 __device__ void receive_from_processes(const ProcessSums& with, int count, unsigned epoch, const Take& take) {
   const ProcessNumbers& here = *with.of[with.rank];
@@ -76,14 +77,14 @@ __device__ void receive_from_processes(const ProcessSums& with, int count, unsig
   }
 }
 
-/// Both: take(k, sum) gets the sums of number(k) over all, in the block that calls it.
+/// Posts and receives: take(k, sum) gets the sums of number(k) over all processes, in the block that calls it.
 template <class Number, class Take>
 __device__ void sum_over_processes(const ProcessSums& with, int count, const Number& number, const Take& take) {
   receive_from_processes(with, count, post_to_processes(with, count, number), take);
 }
 
-/// Replaces sums over a grid, known to thread 0 of the block that made them, by those over the processes, again for
-/// thread 0. Every thread of the block calls it.
+/// Replaces sums over a grid, known to thread 0 of a block, by the sums over all processes, again known to thread 0.
+/// Called by all threads of the block.
 struct OverProcesses {
   static constexpr bool waits = true;
   template <int N>
@@ -94,8 +95,8 @@ struct OverProcesses {
     if (threadIdx.x == 0)
       for (int n = 0; n < N; ++n) sums[n] = of_all[n];
   }
-  /// The same in two kernels: the numbers of thread 0 go to all processes, and every thread of any block of a later
-  /// kernel gets the sums of what was given last.
+  /// The same in two kernels: post sends the values of thread 0 to all processes; in a later kernel take gives every
+  /// thread of any block the sums of the last post.
   template <int N>
   __device__ void post(const double (&sums)[N]) const {
     __shared__ double of_grid[N];
@@ -115,7 +116,7 @@ struct OverProcesses {
   ProcessSums with;
 };
 
-/// The same where there is one process, whose sums need nothing.
+/// The same for a single process: does nothing.
 struct OverThisProcess {
   static constexpr bool waits = false;
   template <int N>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Common parts of the products of stored formats on the GPU: loads, the loop along a row, x'Ax, the launch.
+// Common parts of the products of stored formats on the GPU: loads, the loop along a row, x'Ax, launches.
 
 #include <algorithm>
 
@@ -8,14 +8,14 @@
 
 namespace femcg::operators::cuda {
 
-/// A number of the matrix: needed once, it should not drive x out of the caches.
+/// Loads a value of the matrix with an evict-first hint, since it is used once and should not displace x in the caches.
 template <class T>
 __device__ T load_once(const T* at) {
   return __ldcs(at);
 }
 
-/// sum of values[place(k)] x[columns[place(k)]] over k < count. Four entries are in flight together: an entry of x
-/// waits for its column, and alone each would wait for the one before.
+/// Sum of values[place(k)] x[columns[place(k)]] over k < count. Four entries are in flight at a time: a load of x
+/// depends on the load of its column, and one at a time these latencies would add up.
 template <class T, class Place>
 __device__ T row_times_vector(const T* values, const std::int32_t* columns, const T* __restrict__ x, std::int32_t count,
                               const Place& place) {
@@ -48,7 +48,8 @@ __device__ T row_times_vector(const T* values, const std::int32_t* columns, cons
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/// The sum over each `threads` neighbouring lanes, a power of two, known to the first of them. All lanes call it.
+/// Sum over each group of `threads` adjacent lanes, a power of two, known to the first lane of the group. All lanes
+/// call it.
 template <int threads, class T>
 __device__ T sum_of_lanes(T value) {
 #pragma unroll
@@ -57,7 +58,7 @@ __device__ T sum_of_lanes(T value) {
   return value;
 }
 
-/// make<threads>() for a number of threads per row that is known when the program runs, a power of two up to a warp.
+/// Calls make<threads>() for a number of threads per row that is known at run time, a power of two up to a warp.
 template <class Make>
 auto with_threads_per_row(int threads, const Make& make) {
   switch (threads) {
@@ -76,22 +77,23 @@ auto with_threads_per_row(int threads, const Make& make) {
   }
 }
 
-/// The launches of y = A x by one kernel without and one with x'Ax. A kernel goes over its work in strides of the grid,
-/// writes all of y and, in the second case, ends with give_energy.
+/// Launches of y = A x by one of two kernels, without and with x'Ax. A kernel is a grid-stride loop, writes all of y,
+/// and with x'Ax ends with give_energy.
 template <class T, class Matrix>
 class Product {
  public:
   using Kernel = void (*)(Matrix a, const T* x, T* y, double* energy, Parts<1> parts);
 
-  /// Launches `threads` a block, and no more blocks than the GPU holds at once.
+  /// Launches blocks of `threads` threads, at most as many as the GPU holds concurrently.
   Product(Kernel without_energy, Kernel with_energy, int threads)
       : Product(without_energy, with_energy, threads, resident_blocks(without_energy, threads),
                 resident_blocks(with_energy, threads)) {}
-  /// The grid has no more than `most_blocks`.
+  /// The same with a grid of at most `most_blocks`.
   Product(Kernel without_energy, Kernel with_energy, int threads, std::int64_t most_blocks)
       : Product(without_energy, with_energy, threads, most_blocks, most_blocks) {}
 
-  /// `threads` is how many could work at once. At least one block writes x'Ax, where there are no rows too.
+  /// `threads` is the number of threads that have work. With x'Ax the grid has at least one block, which writes it even
+  /// without rows.
   void operator()(const Matrix& a, std::int64_t threads, const Vector<T>& x, Vector<T>& y, Scalar* energy) const {
     const std::int64_t blocks = (threads + threads_ - 1) / threads_;
     if (energy == nullptr)
@@ -119,13 +121,13 @@ class Product {
   mutable PartsStorage<1> parts_;
 };
 
-/// Adds what each thread of the grid has of x'Ax. Every thread calls it once, at its end.
+/// Sums the threads' contributions to x'Ax over the grid. Called once by every thread, at its end.
 __device__ inline void give_energy(double of_thread, double* energy, Parts<1> parts) {
   const double sums[1] = {of_thread};
   sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
 }
 
-/// A row's share of x'Ax.
+/// Contribution of a row to x'Ax.
 template <class T>
 __device__ double energy_of_row(T x, T y) {
   return static_cast<double>(x) * static_cast<double>(y);

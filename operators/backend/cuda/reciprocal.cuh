@@ -1,13 +1,13 @@
 #pragma once
 
-// 1 / a, and its few instructions.
+// Reciprocals in few instructions.
 
 #include "operators/backend/launch.cuh"
 
 namespace femcg::operators::cuda {
 
-/// To the last bit or two, and 0 or infinite where a or the result is subnormal: an approximation and two steps of
-/// Newton's method, without the branch that the rounded one has.
+/// 1 / a to the last bit or two; 0 or infinite where a or the result is subnormal. An approximation and two Newton
+/// steps, without the branch of the correctly rounded reciprocal.
 __device__ inline double quick_reciprocal(double a) {
   double r;
   asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(a));

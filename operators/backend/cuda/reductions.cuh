@@ -7,20 +7,20 @@
 
 namespace femcg::operators::cuda {
 
-/// Blocks whose parts are added up by the last of them; then the last of the groups adds up the groups. Nearly all
-/// grids are one group: to wait for a second one too takes 2 to 3 microseconds at the end of a kernel.
+/// Blocks of a group: the last block of a group to arrive adds up its parts, the last group to arrive the groups.
+/// Nearly all grids are one group, since waiting for a second arrival takes 2 to 3 microseconds at the end of a kernel.
 constexpr unsigned blocks_per_group = 4096;
 
-/// Partial sums of the blocks of a grid, N of each, before they are added up.
+/// Partial sums of the blocks of a grid, N per block.
 template <int N>
 struct Parts {
-  double* of_block;          ///< blocks x N
-  double* of_group;          ///< groups x N
-  unsigned* arrived;         ///< blocks of each group that are done; zero between launches
-  unsigned* groups_arrived;  ///< groups that are done; zero between launches
+  double* of_block;          ///< [blocks][N]
+  double* of_group;          ///< [groups][N]
+  unsigned* arrived;         ///< arrived blocks of each group; zero between launches
+  unsigned* groups_arrived;  ///< arrived groups; zero between launches
 };
 
-/// The memory behind Parts, for grids of at most so many blocks.
+/// Memory of Parts, for grids of at most `blocks` blocks.
 template <int N>
 class PartsStorage {
  public:
@@ -37,11 +37,11 @@ class PartsStorage {
   Vector<unsigned> arrived_;
 };
 
-/// Numbers of shared memory that each sum over a block takes.
+/// Values of shared memory per sum over a block, one a warp.
 constexpr int numbers_to_sum_block = 32;
 
-/// N sums over the block, known to thread 0. Every thread of the block calls it; threads per block are a multiple
-/// of 32. `of_warp` is shared memory for N sums that nobody else uses meanwhile.
+/// N sums over the block, known to thread 0. Called by all threads of the block, whose number is a multiple of 32.
+/// `of_warp` is shared memory [N][numbers_to_sum_block] for this call alone.
 template <int N>
 __device__ void sums_of_block(double (&values)[N], double* of_warp) {
   const unsigned lane = threadIdx.x % threads_per_warp, warp = threadIdx.x / threads_per_warp;
@@ -64,7 +64,7 @@ __device__ void sums_of_block(double (&values)[N], double* of_warp) {
   __syncthreads();
 }
 
-/// One sum.
+/// A single sum.
 __device__ inline double sum_of_block(double value, double* of_warp) {
   double values[1] = {value};
   sums_of_block(values, of_warp);
@@ -75,7 +75,7 @@ __device__ inline double sum_of_block(double value) {
   return sum_of_block(value, of_warp);
 }
 
-/// True in the last of `expected` blocks that call it. Every thread of the block calls it.
+/// True in the last of `expected` blocks that call it. Called by all threads of the block.
 __device__ inline bool last_to_arrive(unsigned* arrived, unsigned expected) {
   __syncthreads();
   bool last = false;
@@ -88,7 +88,7 @@ __device__ inline bool last_to_arrive(unsigned* arrived, unsigned expected) {
   return last;
 }
 
-/// The sums of `count` parts, in their order, known to thread 0.
+/// Adds up `count` parts in a fixed order; the sums are known to thread 0.
 template <int N>
 __device__ void add_parts(const double* parts, unsigned count, double (&sums)[N], double* of_warp) {
 #pragma unroll
@@ -100,9 +100,9 @@ __device__ void add_parts(const double* parts, unsigned count, double (&sums)[N]
   sums_of_block(sums, of_warp);
 }
 
-/// Adds each thread's N values over the whole grid: the last block of each group to arrive adds up the group's parts in
-/// the order of the blocks, the last of these the groups. True in the block that has done so, whose thread 0 then
-/// knows the sums. Every thread of the grid calls it once, at its end. `of_warp` as for sums_of_block.
+/// Sums each thread's N values over the grid: the last block of a group to arrive adds up the group's parts in a fixed
+/// order, the last group to arrive the groups. Returns true in the block that has done so, whose thread 0 then knows
+/// the sums. Called once by every thread of the grid, at its end. `of_warp` as for sums_of_block.
 template <int N>
 __device__ bool sums_of_grid(const double (&values)[N], Parts<N> parts, double (&sums)[N], double* of_warp) {
 #pragma unroll
@@ -123,7 +123,7 @@ __device__ bool sums_of_grid(const double (&values)[N], Parts<N> parts, double (
   }
   return true;
 }
-/// The same, and hands the sums to `take` in that thread.
+/// The same; that thread calls take(sums).
 template <int N, class Take>
 __device__ void sum_of_grid(const double (&values)[N], Parts<N> parts, const Take& take, double* of_warp) {
   double sums[N];

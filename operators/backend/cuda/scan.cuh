@@ -7,7 +7,7 @@
 
 namespace femcg::operators::cuda {
 
-/// Replaces each number of a vector on the GPU by the sum of those before it.
+/// Exclusive prefix sum of a vector on the GPU, in place.
 template <class T>
 void sum_before(Vector<T>& numbers) {
   std::size_t bytes = 0;
@@ -20,7 +20,7 @@ void sum_before(Vector<T>& numbers) {
   sum(room.data());
 }
 
-/// One number of a vector on the GPU, which is waited for.
+/// One value of a vector on the GPU; waits for the copy.
 template <class T>
 T number_at(const Vector<T>& vector, std::int64_t i) {
   T number;

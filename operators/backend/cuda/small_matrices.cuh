@@ -1,14 +1,13 @@
 #pragma once
 
-// sum += left right for matrices of a few rows and columns, all lanes of a warp together, each of which has a few of
-// their numbers: of lane l, row l / 4 and column l % 4 of a left factor 8 x 4, row l % 4 and column l / 4 of a right
-// one 4 x 8, row l / 4 and columns 2 (l % 4) and the next of a sum 8 x 8. In sixteen rows, those and the ones eight
-// below.
+// sum += left right for small matrices, by all lanes of a warp, each of which holds a few entries: lane l has row l / 4
+// and column l % 4 of an 8 x 4 left factor, row l % 4 and column l / 4 of a 4 x 8 right factor, row l / 4 and columns 2
+// (l % 4) and 2 (l % 4) + 1 of an 8 x 8 sum. With sixteen rows it has these entries and those eight rows below.
 //
-// In double precision GPUs of compute capability 8.0 and above have an instruction for eight rows, those of 9.0 for
-// sixteen. In single precision the instruction of 8.0 takes factors with 11 significant bits (TF32): they are split
-// into these and the rest, and three of the four products make the sum about as exact as single precision is (Markidis
-// and others 2018). Older GPUs take the numbers from the other lanes.
+// In double precision GPUs have an instruction for eight rows from compute capability 8.0 on, and for sixteen from 9.0
+// on. In single precision the instruction of 8.0 takes factors with 11 significant bits (TF32): factors are split into
+// these bits and the rest, and three of the four products make the sum about as exact as single precision (Markidis et
+// al. 2018). Older GPUs take the entries from the other lanes by shuffles.
 
 #include <bit>
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace femcg::operators::cuda {
 
-/// A number of a factor in precision T.
+/// An entry of a factor in precision T.
 template <class T>
 struct MatrixFactor;
 template <>
@@ -45,7 +44,7 @@ __device__ void multiply_add_by_shuffles(T left, T right, T* sum) {
           __shfl_sync(all_lanes, left, lane / 4 * 4 + k) * __shfl_sync(all_lanes, right, (lane % 4 * 2 + c) * 4 + k);
 }
 
-/// Eight rows.
+/// The same with eight rows.
 __device__ inline void multiply_add(double left, double right, double (&sum)[2]) {
   // clang-format off
   NV_DISPATCH_TARGET(
@@ -60,7 +59,7 @@ __device__ inline void multiply_add(double left, double right, double (&sum)[2])
   // clang-format on
 }
 
-/// Sixteen rows.
+/// The same with sixteen rows.
 __device__ inline void multiply_add(const MatrixFactor<double> (&left)[2], MatrixFactor<double> right,
                                     double (&sum)[4]) {
   // clang-format off
@@ -100,7 +99,7 @@ __device__ inline void multiply_add(const MatrixFactor<float> (&left)[2], Matrix
   // clang-format on
 }
 
-/// Two left factors side by side, and two right ones, one above the other.
+/// sum += left right + next_left next_right.
 template <class T>
 __device__ void multiply_add(const MatrixFactor<T> (&left)[2], MatrixFactor<T> right,
                              const MatrixFactor<T> (&next_left)[2], MatrixFactor<T> next_right, T (&sum)[4]) {

@@ -1,4 +1,4 @@
-// The passes of block CG on the host. Words read and written per unknown and column: product 2, update 3, advance 6
+// Vector kernels of block CG on the host. Words read and written per unknown and column: product 2, update 3, advance 6
 // (7 with z), and the diagonal once for all columns.
 
 #include "operators/backend/passes/block_cg_kernels.hpp"
@@ -50,7 +50,7 @@ SmallMatrix small(const Sum<stride>& from) {
   return to;
 }
 
-/// sum += factor a b', of two rows.
+/// sum += factor a b', for rows a and b.
 template <int stride, class T>
 inline void add_outer_product(double factor, const T* a, const T* b, Sum<stride>& sum) {
   for (int i = 0; i < stride; ++i) {
@@ -60,7 +60,7 @@ inline void add_outer_product(double factor, const T* a, const T* b, Sum<stride>
   }
 }
 
-/// to += a' M, of a row.
+/// to += a' M, for a row a.
 template <int stride, class T>
 inline void add_row(const T* a, const Dense<stride, T>& m, T* to) {
   for (int i = 0; i < stride; ++i) {

@@ -1,5 +1,5 @@
-// The passes of block CG on the GPU. Words read and written per unknown and column: product 2, update 3, advance 6 (7
-// with z), and the diagonal once for all columns.
+// Vector kernels of block CG on the GPU. Words read and written per unknown and column: product 2, update 3, advance 6
+// (7 with z), and the diagonal once for all columns.
 
 #include <algorithm>
 #include <array>
@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(block_cg_threads)
   cuda::advance_block(rows, step, inverse_diagonal, z, w, s, x);
 }
 
-/// sums[n] = the sum of number n of every block, by a warp: its lanes take blocks in turn.
+/// sums[n] = sum over the blocks of their value n. One warp a value; its lanes stride over the blocks.
 __global__ void __launch_bounds__(block_cg_threads)
     add_parts_kernel(const double* parts, std::int64_t blocks, int numbers, double* sums) {
   const int lane = static_cast<int>(threadIdx.x) % cuda::threads_per_warp;
@@ -94,7 +94,7 @@ class CudaBlockCgKernels final : public BlockCgKernels<T> {
     return std::clamp<std::int64_t>((rows + rows_of_tile - 1) / rows_of_tile, 1,
                                     cuda::resident_blocks(kernel, block_cg_threads));
   }
-  /// `count` matrices that a kernel sums over the rows, once the host has them.
+  /// Runs a kernel that sums `count` matrices over the rows, and returns the matrices; waits for the GPU.
   template <int stride, int count, class Kernel, class... Arguments>
   std::vector<SmallMatrix> sums(Kernel kernel, std::int64_t rows, Arguments&&... arguments) {
     constexpr int of_one = stride * stride, numbers = count * of_one;
@@ -112,7 +112,7 @@ class CudaBlockCgKernels final : public BlockCgKernels<T> {
     return found;
   }
 
-  Vector<double> parts_, added_;  ///< sums of blocks, and of all
+  Vector<double> parts_, added_;  ///< of blocks; of the grid
 };
 
 }  // namespace

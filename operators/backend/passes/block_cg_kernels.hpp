@@ -11,7 +11,7 @@
 
 namespace femcg::operators {
 
-/// A dense matrix for the columns of MultiVector, `stride` x `stride` numbers on the host, row by row; 0 at first.
+/// A dense matrix [stride][stride] on the host, for the columns of a MultiVector; row by row, 0 at first.
 class SmallMatrix {
  public:
   explicit SmallMatrix(int stride) : stride_(stride), entries_(static_cast<std::size_t>(stride * stride), 0.0) {
@@ -29,32 +29,32 @@ class SmallMatrix {
   std::vector<double> entries_;
 };
 
-/// W'W and W'M^-1 W.
+/// The matrices W'W and W'M^-1 W.
 struct BlockNorms {
   SmallMatrix plain, preconditioned;
 };
 
-/// Small matrices of one update of block CG's vectors.
+/// The small matrices of one update of block CG's vectors.
 struct BlockStep {
   SmallMatrix correction;  ///< X += S correction
   SmallMatrix normaliser;  ///< W = W normaliser
   SmallMatrix direction;   ///< S = M^-1 W + S direction, with the new W
 };
 
-/// The vector passes of block CG (solver/krylov/block_cg.hpp), whose scalars are small dense matrices. Products with
-/// them are in the working precision, sums over rows in double precision, in a fixed order. As MultiVectorKernels: M is
-/// diagonal, `inverse_diagonal` is M^-1, or null for M = I. All vectors have one stride.
+/// Vector kernels of block CG (solver/krylov/block_cg.hpp), whose scalars are small dense matrices. Products with these
+/// are in the working precision, sums over rows in double precision, in a fixed order. As in MultiVectorKernels M is
+/// diagonal: `inverse_diagonal` is M^-1, or null for M = I. All vectors have one stride.
 template <std::floating_point T>
 class BlockCgKernels {
  public:
   virtual ~BlockCgKernels() = default;
 
-  /// A'B.
+  /// Returns A'B.
   virtual SmallMatrix product(const MultiVector<T>& a, const MultiVector<T>& b) = 0;
-  /// W -= Q step; the products of the new W.
+  /// W -= Q step; returns the norms of the new W.
   virtual BlockNorms update(const MultiVector<T>& q, const SmallMatrix& step, const InverseDiagonal* inverse_diagonal,
                             MultiVector<T>& w) = 0;
-  /// X, then W and S, as BlockStep has it; where `z` is not null, it is M^-1 W of the old W.
+  /// Updates X, then W and S, as in BlockStep. If `z` is not null, it is M^-1 W of the old W.
   virtual void advance(const BlockStep& step, const InverseDiagonal* inverse_diagonal, const MultiVector<T>* z,
                        MultiVector<T>& w, MultiVector<T>& s, MultiVector<T>& x) = 0;
 };

@@ -13,13 +13,13 @@ namespace cuda {
 struct ProcessSums;
 }
 
-/// The passes of the GPU whose sums run over the first `counted` entries alone, and where `processes` is not null then
-/// over these. Throws std::runtime_error in a build without CUDA.
+/// Vector kernels of the GPU whose sums run over the first `counted` entries only, and, if `processes` is not null,
+/// over all processes. Throws std::runtime_error in a build without CUDA.
 template <std::floating_point T>
 std::unique_ptr<VectorKernels<T>> make_cuda_vector_kernels(std::int64_t counted,
                                                            const cuda::ProcessSums* processes = nullptr);
 
-/// The same of several systems, of which the first `counted` rows count.
+/// The same for multi-vectors, with sums over the first `counted` rows.
 template <std::floating_point T>
 std::unique_ptr<MultiVectorKernels<T>> make_cuda_multi_vector_kernels(std::int64_t counted,
                                                                       const cuda::ProcessSums* processes = nullptr);

@@ -5,7 +5,7 @@
 
 namespace femcg::operators {
 
-/// M^-1 r, entry by entry, for M = I and for a diagonal M, in passes over the rows of vectors on the host.
+/// M^-1 r entry by entry, for M = I or a diagonal M, in vector kernels of the host.
 struct Identity {
   template <std::floating_point T>
   T operator()(std::int64_t, T r) const {
@@ -20,7 +20,7 @@ struct Diagonal {
   }
 };
 
-/// The pass with M^-1, or with the identity where there is none.
+/// Calls `pass` with M^-1, or with the identity if `inverse_diagonal` is null.
 template <class Pass>
 void with_preconditioner(const float* inverse_diagonal, const Pass& pass) {
   if (inverse_diagonal == nullptr)

@@ -10,7 +10,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// The range of the diagonal in some rows; += takes the rows behind them.
+/// Range of the diagonal in some rows; += adds the next rows.
 struct DiagonalPart : DiagonalRange {
   DiagonalPart& operator+=(const DiagonalPart& next) {
     if (not_positive < 0) not_positive = next.not_positive;

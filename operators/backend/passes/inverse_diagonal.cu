@@ -1,5 +1,5 @@
-// A diagonal and its inverse, an entry a thread, in strides of the grid. Sums and least numbers are of integers, and so
-// do not depend on their order.
+// A diagonal and its inverse, one thread an entry in a grid-stride loop. Sums and minima are of integers, hence
+// independent of their order.
 
 #include <algorithm>
 #include <bit>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int block_threads = 256;
 
-/// The range as atomics take it: numbers that are not negative are in the order of their bits.
+/// DiagonalRange in atomics' form: doubles that are not negative are ordered like their bits.
 struct Found {
   unsigned long long not_positive, exponents, smallest, largest;
   unsigned has_nan;
@@ -116,7 +116,7 @@ void cuda_random_residual(const InverseDiagonal& inverse, const Vector<std::int3
   const Vector<std::int64_t> there = copied(numbers, Device::cuda);
   cuda::launch(random_kernel<T>, blocks(r.size(), random_kernel<T>), block_threads, 0, r.size(), inverse.data(),
                ordering.size() > 0 ? ordering.data() : nullptr, there.size() > 0 ? there.data() : nullptr, r.data());
-  synchronize(Device::cuda);  // `there` goes
+  synchronize(Device::cuda);  // before `there` is freed
 }
 
 template DiagonalRange cuda_range_of_diagonal(const Vector<double>&, std::int64_t);

@@ -1,5 +1,5 @@
-// The passes of CG on several systems, on the host. Words read and written per unknown and column: start 2, update 3,
-// direction 5, defer 3, catch_up 6, dot 2, and the diagonal once for all columns.
+// Vector kernels of CG on several systems, on the host. Words read and written per unknown and column: start 2, update
+// 3, direction 5, delay_update 3, catch_up 6, dot 2, and the diagonal once for all columns.
 
 #include "operators/backend/passes/multi_vector_kernels.hpp"
 
@@ -11,11 +11,11 @@ namespace femcg::operators {
 
 namespace {
 
-/// A number for each column.
+/// A value for each column.
 template <int stride>
 using OfColumns = std::array<double, stride>;
 
-/// `sums` of them.
+/// `sums` values for each column.
 template <int stride, int sums>
 struct Sums {
   std::array<OfColumns<stride>, sums> of{};
@@ -26,8 +26,8 @@ struct Sums {
   }
 };
 
-/// Entries that the loops below take at once, a row or several: what belongs to columns is repeated in arrays of so
-/// many numbers, so that few columns too have loops of SIMD instructions.
+/// Entries per step of the loops below, one row or several: values of columns are repeated in arrays of this size, so
+/// that few columns too get SIMD loops.
 template <int stride>
 inline constexpr int wide = std::max(stride, 8);
 
@@ -37,7 +37,7 @@ std::array<T, wide<stride>> repeated(const OfColumns<stride>& numbers) {
   for (int j = 0; j < wide<stride>; ++j) to[j] = static_cast<T>(numbers[j % stride]);
   return to;
 }
-/// The sums for each column, of numbers that are repeated so.
+/// Sums per column of arrays with repeated columns.
 template <int stride, class... Numbers>
 Sums<stride, sizeof...(Numbers)> folded(const Numbers&... numbers) {
   Sums<stride, sizeof...(Numbers)> sums;
@@ -50,7 +50,7 @@ Sums<stride, sizeof...(Numbers)> folded(const Numbers&... numbers) {
   return sums;
 }
 
-/// entry(e, j) for the entries e + j of the rows [first, last), `wide` of them in one loop of SIMD instructions.
+/// Calls entry(e, j) for the entries e + j of the rows [first, last), `wide` of them per SIMD loop.
 template <int stride, class Entry>
 inline void for_entries(std::int64_t first, std::int64_t last, const Entry& entry) {
   constexpr int W = wide<stride>;
@@ -61,7 +61,7 @@ inline void for_entries(std::int64_t first, std::int64_t last, const Entry& entr
   for (int j = 0; e + j < last * stride; ++j) entry(e, j);
 }
 
-/// M^-1 r: entry `e`, which is of row e / stride.
+/// Entry e of M^-1 r; its row is e / stride.
 template <int stride, std::floating_point T>
 inline T solve(const float* inverse_diagonal, std::int64_t e, T r) {
   return inverse_diagonal == nullptr ? r : inverse_diagonal[e / stride] * r;
@@ -144,7 +144,7 @@ Sums<stride, 1> dot_of_columns(const T* a, const T* b, std::int64_t first, std::
   return folded<stride>(products);
 }
 
-/// a / b, column by column; 0 for one that does not run.
+/// a / b, column by column; 0 for a frozen column.
 template <int stride>
 OfColumns<stride> lengths_of(const MultiScalar& a, const MultiScalar& b, const MultiScalar& running) {
   OfColumns<stride> lengths;
@@ -220,7 +220,7 @@ class HostMultiVectorKernels final : public MultiVectorKernels<T>, public Delaye
   }
 };
 
-/// entry(row, e) for all entries e, in parallel.
+/// Calls entry(row, e) for all entries e, in parallel.
 template <class T, class Entry>
 void for_rows(const MultiVector<T>& of, const Entry& entry) {
   const int stride = of.stride();

@@ -1,6 +1,6 @@
-// The passes of CG on several systems, on the GPU. A thread takes 16 bytes of a row at a time, and has the same columns
-// of all its rows. Words read and written per unknown and column: start 2, update 3, direction 5, defer 3, catch_up 6,
-// dot 2, and the diagonal once for all columns. Sums are in double precision and in fixed order.
+// Vector kernels of CG on several systems, on the GPU. A thread takes 16 bytes of a row at a time, and has the same
+// columns in all its rows. Words read and written per unknown and column: start 2, update 3, direction 5, delay_update
+// 3, catch_up 6, dot 2, and the diagonal once for all columns. Sums are in double precision and in a fixed order.
 
 #include <limits>
 
@@ -15,11 +15,11 @@ namespace {
 
 constexpr int block_threads = 256;
 
-/// One pack of a row a thread.
+/// One pack of a row per thread.
 template <class T, int stride>
 using Layout = cuda::LaneLayout<T, stride, cuda::threads_per_warp>;
 
-/// body(row, lane) for every pack, in strides of the grid, which are whole rows.
+/// Calls body(row, lane) for every pack, in a grid-stride loop whose stride is whole rows.
 template <class Layout, class Body>
 __device__ void for_packs(std::int64_t rows, const Body& body) {
   static_assert(Layout::packs == 1);
@@ -33,7 +33,7 @@ __device__ T diagonal_entry(const float* inverse_diagonal, std::int64_t row) {
   return inverse_diagonal == nullptr ? T(1) : __ldg(inverse_diagonal + row);
 }
 
-/// Step lengths a / b of a thread's columns, 0 for columns that do not run.
+/// Step lengths a / b of a thread's columns; 0 for frozen columns.
 template <class T, class Layout>
 struct ColumnSteps {
   T of[Layout::width];
@@ -47,7 +47,7 @@ struct ColumnSteps {
   }
 };
 
-/// cuda::sum_columns_of_grid, and the sums over the processes by `over`.
+/// cuda::sum_columns_of_grid, then the sums over the processes by `over`.
 template <class Layout, int N, class Take>
 __device__ void sum_columns(cuda::OverThisProcess, const double (&mine)[N][Layout::packs][Layout::width],
                             cuda::ColumnParts parts, const Take& take) {
@@ -67,7 +67,7 @@ __device__ void sum_columns(const cuda::OverProcesses& over, const double (&mine
       [&](int k, double sum) { take(k / stride, k % stride, sum); });
 }
 
-// Sums run over the first `counted` rows; those behind are copies of what another process has.
+// Sums run over the first `counted` rows; the rows behind are ghosts of other processes' rows.
 
 template <class T, int stride, class Over>
 __global__ void __launch_bounds__(block_threads)
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-/// r'M^-1 r and p'Ap of two iterations, and r'M^-1 r of the one after them.
+/// r'M^-1 r and p'Ap of two iterations, and r'M^-1 r of the next one.
 struct TwoIterations {
   const double *rz_before, *energy_before, *rz, *energy, *new_rz;
 };
@@ -225,7 +225,7 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-/// Blocks that the GPU holds at once, eight a multiprocessor; at least one, which writes the sums.
+/// Most blocks of a grid, eight per multiprocessor.
 std::int64_t most_blocks() { return std::int64_t{8} * cuda::multiprocessors(); }
 
 template <class T, class... Parameters, class... Arguments>
@@ -235,7 +235,7 @@ void launch(void (*kernel)(Parameters...), const MultiVector<T>& of, Arguments&&
   cuda::launch(kernel, blocks, block_threads, 0, std::forward<Arguments>(arguments)...);
 }
 
-/// `Over` makes of sums over this process those over all.
+/// `Over` turns sums over this process into global sums.
 template <std::floating_point T, class Over = cuda::OverThisProcess>
 class CudaMultiVectorKernels final : public MultiVectorKernels<T>, public DelayedUpdate<MultiVector<T>> {
  public:

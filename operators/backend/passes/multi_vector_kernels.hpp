@@ -16,10 +16,10 @@ void copy(const MultiVector<T>& from, MultiVector<T>& to) {
   copy(from.entries(), to.entries());
 }
 
-/// The scalars of one iteration of CG on several systems, one of each for every column, on the device of the loop.
+/// The scalars of one iteration of CG on several systems, one per column, on the device of the loop.
 struct CgMultiScalars {
   static constexpr int count = 3;
-  /// `count` times as many numbers of a vector from a place on as `running` has columns.
+  /// A view of `count` stride values of a vector from `place` on; the stride is that of `is_running`.
   CgMultiScalars(Vector<double>& of, std::int64_t place, const MultiScalar& is_running)
       : rz(of, place, is_running.stride()),
         rr(of, place + is_running.stride(), is_running.stride()),
@@ -35,7 +35,7 @@ struct CgScalarsOf<MultiVector<T>> {
   using Type = CgMultiScalars;
 };
 
-/// The vector kernels of CG on several systems with one matrix, whose recurrences share nothing but the product.
+/// Vector kernels of CG on several systems with one matrix, whose recurrences share only the product.
 template <std::floating_point T>
 using MultiVectorKernels = CgKernels<MultiVector<T>>;
 
@@ -46,7 +46,7 @@ const MultiVectorKernels<T>& multi_vector_kernels(Device device);
 template <std::floating_point T>
 const MultiVectorKernels<T>& cuda_multi_vector_kernels();
 
-/// The steps of the Chebyshev iteration (vector_kernels.hpp), column by column.
+/// Steps of the Chebyshev iteration (vector_kernels.hpp), column by column.
 template <std::floating_point T>
 void chebyshev_first(double b, const MultiVector<T>& r, const InverseDiagonal& inverse_diagonal, MultiVector<T>& d,
                      MultiVector<T>& z);

@@ -1,7 +1,7 @@
-// The passes of CG on the host. Words read and written an unknown: start 2, update 3, direction 5, defer 3, catch_up 6,
-// advance 9, advance_pipelined 13, dot 2; with a diagonal once M^-1 each but dot, and in advance two words of u, in
-// advance_pipelined one of m. Threads share fixed blocks of rows, each block one sweep of SIMD loops; sums are in
-// double precision, block by block.
+// Vector kernels of CG on the host. Words read and written per unknown: start 2, update 3, direction 5, delay_update 3,
+// catch_up 6, advance 9, advance_pipelined 13, dot 2; with a diagonal also M^-1 once each except for dot, two words of
+// u in advance, and one of m in advance_pipelined. Threads take fixed blocks of rows, each in one sweep of SIMD loops;
+// sums are in double precision, block by block.
 
 #include "operators/backend/passes/vector_kernels.hpp"
 
@@ -14,7 +14,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// r'M^-1 r and r'r; u'Au where the pipelined method asks for it.
+/// r'M^-1 r and r'r; in the pipelined method also u'Au.
 struct Norms {
   double rz = 0, rr = 0, uw = 0;
   Norms& operator+=(const Norms& other) {
@@ -34,7 +34,7 @@ void with_preconditioner(const InverseDiagonal* inverse_diagonal, const Pass& pa
   operators::with_preconditioner(inverse_diagonal != nullptr ? inverse_diagonal->data() : nullptr, pass);
 }
 
-// The passes on the rows first <= i < last.
+// The kernels on the rows first <= i < last.
 
 template <std::floating_point T, class Preconditioner>
 Norms start_rows(const T* r, Preconditioner solve, T* p, std::int64_t first, std::int64_t last) {
@@ -101,7 +101,7 @@ Norms advance_rows(T alpha, T beta, const Advanced<T>& of, Preconditioner solve,
   const T* w = of.w;
   T *u = of.u, *p = of.p, *s = of.s, *x = of.x, *r = of.r;
   double rz = 0, rr = 0;
-  // Entry by entry: u and r may be one vector.
+  // Entry by entry, since u and r may be one vector.
 #pragma omp simd reduction(+ : rz, rr)
   for (std::int64_t i = first; i < last; ++i) {
     p[i] = u[i] + beta * p[i];
@@ -129,7 +129,7 @@ Norms advance_pipelined_rows(T alpha, T beta, const AdvancedAhead<T>& of, Precon
   const T* n = of.n;
   T *m = of.m, *z = of.z, *w = of.w, *p = of.p, *s = of.s, *x = of.x, *r = of.r;
   double rz = 0, rr = 0, uw = 0;
-  // Entry by entry: m and w may be one vector.
+  // Entry by entry, since m and w may be one vector.
 #pragma omp simd reduction(+ : rz, rr, uw)
   for (std::int64_t i = first; i < last; ++i) {
     p[i] = solve(i, r[i]) + beta * p[i];

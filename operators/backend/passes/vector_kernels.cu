@@ -1,12 +1,12 @@
-// The passes of CG on the GPU. Threads go over the rows in strides of the grid, which has every block resident; a
-// thread takes 16 bytes of each vector at a time. Words read and written an unknown: start 2, update 3, direction 5,
-// defer 3, catch_up 6, advance 9, advance_pipelined 13, dot 2; with a diagonal once M^-1 each but dot, and in
-// advance two words of u, in advance_pipelined one of m. Scalars are read from and written to the device's memory; sums
-// are in double precision and in fixed order.
+// Vector kernels of CG on the GPU, in grid-stride loops with every block resident; a thread takes 16 bytes of each
+// vector at a time. Words read and written per unknown: start 2, update 3, direction 5, delay_update 3, catch_up 6,
+// advance 9, advance_pipelined 13, dot 2; with a diagonal also M^-1 once each except for dot, two words of u in
+// advance, and one of m in advance_pipelined. Scalars are read from and written to device memory; sums are in double
+// precision and in a fixed order.
 //
-// Numbers that are not needed again before all other vectors have passed (q after update, r, x and an old direction
-// after a defer) are marked so: the L2 cache then keeps the new direction for the next product, and r from update to
-// direction. On an H200 that is worth 2 to 5 percent of an iteration at four million unknowns.
+// Vectors that are not used again before all others have passed (q after update, r, x and an old direction after
+// delay_update) are accessed with an evict-first hint: the L2 cache then keeps the new direction for the next product,
+// and r from update to direction. On an H200 this saves 2 to 5 percent of an iteration at four million unknowns.
 
 #include <algorithm>
 #include <cassert>
@@ -25,27 +25,27 @@ namespace {
 
 constexpr int block_threads = 512;
 
-/// 16 bytes of numbers.
+/// 16 bytes of values.
 template <class T>
 struct alignas(16) Pack {
   static constexpr int size = 16 / sizeof(T);
   T value[size];
 };
 
-/// How many rows per thread takes at once, for overloads.
+/// Tag for the number of rows that a thread takes at a time, for overloads.
 template <int>
 struct Count {};
 
-// In a sum of two products fma says which of them is rounded: a compiler's choice would differ between packs and
-// single rows, and copies of an unknown that processes share between the places that it has with them.
+// In a sum of two products fma says which one is rounded: a compiler's choice would differ between packs and single
+// rows, and so between the copies of a shared unknown on several processes.
 
-/// True for entries that count in sums; the entries behind them are copies of another process's.
+/// True for entries that count in sums; the entries behind them are ghosts of other processes' entries.
 struct Counted {
   __device__ bool operator()(std::int64_t i) const { return i < entries; }
   std::int64_t entries;
 };
 
-/// Calls body(i, Count<count>()) for all rows, `count` at a time, the last ones singly.
+/// Calls body(i, Count<count>()) for all rows, `count` at a time, the last ones one by one.
 template <class T, class Body>
 __device__ void for_packs(std::int64_t rows, const Body& body) {
   constexpr int size = Pack<T>::size;
@@ -65,7 +65,7 @@ __device__ void load(const T* from, T (&to)[N]) {
     for (int k = 0; k < N; ++k) to[k] = pack.value[k];
   }
 }
-/// The same where the numbers are not needed again soon.
+/// The same with an evict-first hint.
 template <class T, int N>
 __device__ void load_once(const T* from, T (&to)[N]) {
   if constexpr (N == 1) {
@@ -96,7 +96,7 @@ __device__ void store_once(const T (&from)[N], T* to) {
   }
 }
 
-/// M^-1 of the rows from i on; 1 where it is null, for M = I.
+/// M^-1 of the rows from i on; 1 if `inverse_diagonal` is null (M = I).
 template <int N>
 __device__ void load_inverse(const float* inverse_diagonal, std::int64_t i, float (&to)[N]) {
   struct alignas(N * sizeof(float)) Inverses {
@@ -110,8 +110,8 @@ __device__ void load_inverse(const float* inverse_diagonal, std::int64_t i, floa
   }
 }
 
-/// Adds each thread's N values over the grid, and the sums over the processes by `over`, and hands them to take. Every
-/// thread calls it once, at its end.
+/// Sums the threads' N values over the grid and, by `over`, over the processes, then calls take(sums) in one thread.
+/// Called once by every thread, at its end.
 template <int N, class Over, class Take>
 __device__ void sum_over(const Over& over, const double (&values)[N], cuda::Parts<N> parts, const Take& take) {
   __shared__ double of_warp[N * cuda::numbers_to_sum_block];
@@ -214,7 +214,7 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-/// The energy and r'M^-1 r of two iterations, and r'M^-1 r of the one after them.
+/// r'M^-1 r and p'Ap of two iterations, and r'M^-1 r of the next one.
 struct TwoIterations {
   const double *rz_before, *energy_before, *rz, *energy, *new_rz;
 };
@@ -244,7 +244,7 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-/// The vectors of the single-reduction method; u may be r.
+/// The vectors of the single-reduction method as pointers; u may be r.
 template <class T>
 struct Advanced {
   const T* w;
@@ -294,12 +294,12 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-/// The numbers of an iteration (CgScalars) where they lie.
+/// CgScalars of an iteration as pointers.
 struct NumbersOfIteration {
   double *rz, *rr, *energy, *uw;
 };
 
-/// The vectors of the pipelined method; m may be w.
+/// The vectors of the pipelined method as pointers; m may be w.
 template <class T>
 struct AdvancedAhead {
   const T* n;
@@ -307,7 +307,7 @@ struct AdvancedAhead {
   T *m, *z, *w, *p, *s, *x, *r;
 };
 
-/// `under_way`: whether the sums of `now` are still to be had from the processes.
+/// `under_way`: the sums of `now` are still to be received from the processes.
 template <class T, class Over>
 __global__ void __launch_bounds__(block_threads)
     advance_pipelined_kernel(const __grid_constant__ Over over, std::int64_t rows, Counted counted, bool under_way,
@@ -360,7 +360,7 @@ __global__ void __launch_bounds__(block_threads)
   });
   __shared__ double of_warp[3 * cuda::numbers_to_sum_block];
   double results[3];
-  if (!cuda::sums_of_grid(sums, parts, results, of_warp)) return;  // the last block goes on: all have read
+  if (!cuda::sums_of_grid(sums, parts, results, of_warp)) return;  // the last block may go on: all have read `now`
   if constexpr (Over::waits) over.post(results);
   if (threadIdx.x != 0) return;
   if (under_way) {
@@ -376,7 +376,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// The numbers of the last iteration, once all processes have given theirs.
+/// Receives the sums of the last iteration from all processes. One block.
 __global__ void complete_sums_kernel(const __grid_constant__ cuda::OverProcesses over, NumbersOfIteration next) {
   cuda::await_previous();
   double sums[3];
@@ -416,7 +416,7 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-/// d waits for the next step, beyond a product; z goes into that product.
+/// Stores d with an evict-first hint, as the next step comes after a product; z is read by that product.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     chebyshev_next_kernel(std::int64_t rows, T a, T b, const T* r, const T* q, const float* inverse_diagonal, T* d,
@@ -438,14 +438,14 @@ __global__ void __launch_bounds__(block_threads)
   });
 }
 
-/// At least one block, which writes the sums where there are no rows.
+/// Blocks of a grid; at least one, which writes the sums even without rows.
 template <class T>
 std::int64_t blocks(std::int64_t rows, std::int64_t persistent) {
   constexpr std::int64_t rows_per_block = block_threads * Pack<T>::size;
   return std::clamp<std::int64_t>((rows + rows_per_block - 1) / rows_per_block, 1, persistent);
 }
 
-/// `Over` makes of sums over this process those over all.
+/// `Over` turns sums over this process into global sums.
 template <std::floating_point T, class Over = cuda::OverThisProcess>
 class CudaKernels final : public VectorKernels<T>, public DelayedUpdate<Vector<T>> {
  public:
@@ -557,7 +557,7 @@ class CudaKernels final : public VectorKernels<T>, public DelayedUpdate<Vector<T
   mutable cuda::PartsStorage<3> three_;
   mutable cuda::PartsStorage<2> two_;
   mutable cuda::PartsStorage<1> one_;
-  mutable bool sums_under_way_ = false;  ///< of advance_pipelined, when what was given to the GPU so far is done
+  mutable bool sums_under_way_ = false;  ///< of the last enqueued advance_pipelined
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace femcg::operators {
 
-/// Ownership of the entries of a vector in the global vector: by default all of them; over several processes the first
-/// entries are owned, the others are copies (ghosts) of entries that other processes own.
+/// Ownership of the entries of a vector in the global vector: by default all are owned; over several processes the
+/// first entries are, and the others are ghosts, copies of entries that other processes own.
 class VectorOwnership {
  public:
   VectorOwnership() = default;
@@ -14,11 +14,11 @@ class VectorOwnership {
   VectorOwnership& operator=(const VectorOwnership&) = delete;
   virtual ~VectorOwnership() = default;
 
-  /// The sum of a number over all processes, which all call it.
+  /// Sum of a value over all processes. Collective.
   virtual double sum(double mine) const { return mine; }
-  /// How many of so many entries count in sums.
+  /// Number of entries that count in sums, of `entries` in all.
   virtual std::int64_t counted(std::int64_t entries) const { return entries; }
-  /// The number in the whole system of each entry; empty where that is its place.
+  /// Global index of each entry; empty if it equals the local index.
   virtual std::span<const std::int64_t> numbers() const { return {}; }
 };
 

@@ -10,12 +10,12 @@
 
 namespace femcg::operators {
 
-/// Rows whose contribution to a sum is added up at once. Blocks do not depend on the number of threads, and neither do
-/// sums over them, to the last bit.
+/// Rows of a block, whose contributions to a sum are added up by one thread. Blocks, and hence sums over them to the
+/// last bit, do not depend on the number of threads.
 constexpr std::int64_t rows_per_block = 512;
 
-/// The blocks [first, second) of one share. `work(i)` is the work in the rows before row i, never decreasing: every
-/// share has about the same of it.
+/// Returns the range [first, second) of blocks of one share. `work(i)` is the work in the rows before row i,
+/// non-decreasing: all shares have about the same work.
 template <class Work>
 std::pair<std::int64_t, std::int64_t> blocks_of_share(std::int64_t rows, const Work& work, int share, int shares) {
   const std::int64_t blocks = (rows + rows_per_block - 1) / rows_per_block;
@@ -35,7 +35,7 @@ std::pair<std::int64_t, std::int64_t> blocks_of_share(std::int64_t rows, const W
   return {boundary(share), boundary(share + 1)};
 }
 
-/// body(first, last) for blocks of rows [first, last), in parallel.
+/// Calls body(first, last) for blocks of rows [first, last), in parallel.
 template <class Work, class Body>
 void for_row_blocks(std::int64_t rows, const Work& work, const Body& body) {
   if (rows <= rows_per_block) {
@@ -49,12 +49,12 @@ void for_row_blocks(std::int64_t rows, const Work& work, const Body& body) {
   });
 }
 
-/// The sum of body(first, last) over blocks of rows, added in the order of the blocks.
+/// Sum of body(first, last) over blocks of rows, added in the order of the blocks.
 template <class Work, class Body>
 auto sum_over_row_blocks(std::int64_t rows, const Work& work, const Body& body) {
   using Sum = std::invoke_result_t<const Body&, std::int64_t, std::int64_t>;
   const std::int64_t blocks = (rows + rows_per_block - 1) / rows_per_block;
-  static thread_local std::vector<Sum> kept;  // from one sum to the next, unless it has memory of its own
+  static thread_local std::vector<Sum> kept;  // reused by later sums, unless Sum owns memory
   std::vector<Sum> parts = std::exchange(kept, {});
   parts.resize(std::max(parts.size(), static_cast<std::size_t>(blocks)));
   for_row_blocks(rows, work,
@@ -65,12 +65,12 @@ auto sum_over_row_blocks(std::int64_t rows, const Work& work, const Body& body) 
   return sum;
 }
 
-/// Work of rows that all take the same time.
+/// Work function of rows that all take the same time.
 struct EqualRows {
   std::int64_t operator()(std::int64_t row) const { return row; }
 };
 
-/// body(i) for so many rows, in parallel.
+/// Calls body(i) for all rows, in parallel.
 template <class Body>
 void for_each_row(std::int64_t rows, const Body& body) {
   for_row_blocks(rows, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
@@ -78,10 +78,10 @@ void for_each_row(std::int64_t rows, const Body& body) {
   });
 }
 
-/// sum of a_i b_i over first <= i < last, in double precision.
+/// Sum of a_i b_i over first <= i < last, in double precision.
 ///
 /// A function of plain pointers, like every SIMD loop of femcg: in a lambda, whose variables are members of its
-/// closure, g++ 12 takes contiguous loads for gathers.
+/// closure, g++ 12 mistakes contiguous loads for gathers.
 template <class T>
 double dot_of_rows(const T* a, const T* b, std::int64_t first, std::int64_t last) {
   double sum = 0;

@@ -11,15 +11,15 @@ struct PackOf {
   using type [[gnu::vector_size(N * sizeof(T))]] = T;
 };
 
-/// N numbers in one register; arithmetic is entry by entry.
+/// N values in one register; arithmetic is entry by entry.
 template <std::floating_point T, int N>
 using Pack = typename PackOf<T, N>::type;
 
-/// Four numbers: what the stored formats work with, along a row or across rows.
+/// Four values: the pack of the stored formats, along a row or across rows.
 template <std::floating_point T>
 using Quad = Pack<T, 4>;
 
-/// from[0], ..., from[N - 1].
+/// Loads from[0], ..., from[N - 1].
 template <int N, std::floating_point T>
 inline Pack<T, N> load(const T* from) {
   Pack<T, N> pack;
@@ -27,25 +27,25 @@ inline Pack<T, N> load(const T* from) {
   return pack;
 }
 
-/// In double precision.
+/// Converts to double precision.
 template <std::floating_point T>
 inline Quad<double> widen(Quad<T> quad) {
   return __builtin_convertvector(quad, Quad<double>);
 }
 
-/// Asks for what a stream needs so many entries further on. Hardware prefetchers stop at the end of a page and start
-/// late: a product of one thread from memory gains a tenth to a half. Beyond the end of an array this does nothing.
+/// Prefetches the entry of a stream `entries` further on. Hardware prefetchers stop at the end of a page and start
+/// late: a single-threaded product from memory gains a tenth to a half. Beyond the end of an array this does nothing.
 template <class T>
 inline void prefetch_ahead(const T* at, std::intptr_t entries = 256) {
   __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<std::intptr_t>(at) +
                                                    entries * static_cast<std::intptr_t>(sizeof(T))));
 }
 
-/// x[columns[0]], ..., x[columns[3]], by four loads.
+/// Loads x[columns[0]], ..., x[columns[3]] by four scalar loads.
 ///
-/// A plain loop over x[columns[k]] becomes gather instructions with AVX2 and AVX-512. Since the microcode against
-/// Gather Data Sampling (CVE-2022-40982) these are several times slower than scalar loads on Intel's cores up to Ice
-/// Lake, and slower than memory: a product in single precision ran at a third of the bandwidth.
+/// A plain loop over x[columns[k]] becomes gather instructions with AVX2 and AVX-512. With the microcode against Gather
+/// Data Sampling (CVE-2022-40982) these are several times slower than scalar loads on Intel's cores up to Ice Lake, and
+/// slower than memory: a product in single precision ran at a third of the bandwidth.
 template <std::floating_point T, std::integral Index>
 inline Quad<T> pick_four(const T* x, const Index* columns) {
   return Quad<T>{x[columns[0]], x[columns[1]], x[columns[2]], x[columns[3]]};

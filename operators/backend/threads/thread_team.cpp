@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-/// Until it is woken, or after `most` where that is given, or sooner.
+/// Sleeps on a futex until woken, for at most `most` if that is given, or less; returns immediately if word != value.
 void sleep_while(const std::atomic<std::uint32_t>& word, std::uint32_t value, const timespec* most = nullptr) {
   syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, most, nullptr, 0);
 }
@@ -36,22 +36,22 @@ void wake_all(std::atomic<std::uint32_t>& word) {
   syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
 }
 
-/// Leaves the core to its other thread for a moment; the instruction is CMake's choice for the processor.
+/// Yields the core to its other hardware thread for a moment; CMake chooses the instruction for the processor.
 void pause_briefly() { asm volatile(FEMCG_PAUSE); }
 
-/// How long a thread spins before it sleeps: about as long as waking up takes. A thread that sleeps is not woken more
-/// often than that either: where others use the processors it comes too late for short work, which is done without it.
+/// Time that a thread spins before it sleeps: about as long as waking up takes. Sleeping threads are woken at most once
+/// in this time: where other programs use the processors, woken threads come too late for short work.
 constexpr Clock::duration time_of_waking = 100us;
 
 Clock::duration time_to_spin() {
   const char* variable = std::getenv("OMP_WAIT_POLICY");
   const std::string_view policy = variable != nullptr ? variable : "";
   if (policy == "passive" || policy == "PASSIVE") return 0us;
-  if (policy == "active" || policy == "ACTIVE") return 10ms;  // in other loops OpenMP's threads want the processors
+  if (policy == "active" || policy == "ACTIVE") return 10ms;  // in other loops OpenMP's threads need the processors
   return time_of_waking;
 }
 
-/// True while this thread works on a share: calls from inside it are not divided again.
+/// True while this thread works on a share: nested calls have one share.
 thread_local bool in_a_share = false;
 
 class Team {
@@ -67,12 +67,12 @@ class Team {
  private:
   static constexpr std::uint64_t end = std::numeric_limits<std::uint64_t>::max();
 
-  /// Jobs are numbered from 1. Numbers only grow: who takes a share of job n replaces a smaller number, so that a late
-  /// thread, which still has job n in mind while n + 1 is under way, finds all shares of n taken.
+  /// Jobs are numbered from 1 and only grow: taking a share of job n replaces a smaller number, so that a late thread,
+  /// still with job n while n + 1 is under way, finds all shares of n taken.
   struct alignas(64) Share {
-    std::atomic<std::uint64_t> taken{0}, done{0};  ///< the last job in which it was
-    std::atomic<int> processor{-1};                ///< on which it was begun
-    std::atomic<bool> awaited{false};              ///< by the caller, which sleeps
+    std::atomic<std::uint64_t> taken{0}, done{0};  ///< the last job in which the share was taken, done
+    std::atomic<int> processor{-1};                ///< that began the share
+    std::atomic<bool> awaited{false};              ///< the caller sleeps until the share is done
     std::atomic<std::uint32_t> alarm{0};
     std::exception_ptr failure;
   };
@@ -88,9 +88,9 @@ class Team {
 
   const Clock::duration spin_ = time_to_spin();
   alignas(64) std::atomic<std::uint64_t> job_{0};
-  CallOfShare call_ = nullptr;   ///< of the job
-  const void* body_ = nullptr;   ///< likewise
-  std::atomic<int> caller_{-1};  ///< the processor on which the caller began the job
+  CallOfShare call_ = nullptr;   ///< of the current job
+  const void* body_ = nullptr;   ///< of the current job
+  std::atomic<int> caller_{-1};  ///< processor on which the caller began the job
   alignas(64) std::atomic<int> sleepers_{0};
   std::atomic<std::uint32_t> alarm_{0};
   Clock::time_point woken_{};
@@ -99,7 +99,7 @@ class Team {
   std::vector<std::jthread> workers_;
 };
 
-/// The places that OpenMP binds its threads to; none where it leaves them free.
+/// CPU sets of the places to which OpenMP binds its threads; empty if it does not bind them.
 std::vector<cpu_set_t> places_of_threads(int threads) {
   if (omp_get_proc_bind() == omp_proc_bind_false) return {};
   std::vector<cpu_set_t> places(threads);
@@ -126,7 +126,8 @@ Team::~Team() {
   wake_all(alarm_);
 }
 
-/// Spins until the condition holds; false if the time to spin is over, or the other thread cannot run.
+/// Spins until the condition holds; returns false if the time is over, or if the other thread was last seen on this
+/// processor.
 template <class Condition>
 bool Team::spin_until(const Condition& holds, const std::atomic<int>& processor_of_other) const {
   constexpr int turns = 32;
@@ -145,7 +146,7 @@ bool Team::spin_until(const Condition& holds, const std::atomic<int>& processor_
 std::uint64_t Team::next_job(std::uint64_t last) {
   const auto has_come = [&] { return job_.load(std::memory_order_acquire) != last; };
   if (!spin_until(has_come, caller_)) {
-    // The first nap ends by itself: a job may have begun too soon after the last waking to be told of.
+    // The first nap has a time limit: a job may have begun too soon after the last waking to wake this thread.
     constexpr timespec nap{0, std::chrono::nanoseconds(time_of_waking).count()};
     const timespec* most = &nap;
     sleepers_.fetch_add(1);
@@ -158,7 +159,7 @@ std::uint64_t Team::next_job(std::uint64_t last) {
   return job_.load(std::memory_order_acquire);
 }
 
-/// Does the share unless another thread has taken it.
+/// Does the share, unless another thread has taken it; returns true if it did.
 bool Team::take(Share& share, int number, std::uint64_t job) {
   std::uint64_t before = share.taken.load(std::memory_order_relaxed);
   if (before >= job || !share.taken.compare_exchange_strong(before, job)) return false;
@@ -177,7 +178,7 @@ bool Team::take(Share& share, int number, std::uint64_t job) {
 }
 
 void Team::serve(int thread) {
-  constexpr int others = 2;  // that it looks at where work is short: their cache lines are busy
+  constexpr int others = 2;  // shares it tries while work is short: their cache lines are busy
   for (std::uint64_t job = 0; (job = next_job(job)) != end;) {
     const Clock::time_point begin = Clock::now();
     for (int k = 0; k < threads() && (k <= others || Clock::now() - begin > time_of_waking); ++k) {
@@ -234,7 +235,7 @@ int most_shares() {
 
 namespace {
 
-/// Never deleted at the end, when its threads sleep; nor in a child process, which has none of them.
+/// Never deleted at exit, where its threads sleep, nor in a child process, which has none of the threads.
 Team* team = nullptr;
 std::mutex one_caller;
 
