@@ -1,13 +1,13 @@
 #pragma once
 
-// The single-reduction method of CG (Chronopoulos & Gear 1989) in one kernel that stays on the GPU, with a product over
-// patches of cells: a block of threads per patch. It keeps u, p, s, x and r of all unknowns of its patch in shared
-// memory, also of those that other patches have: each of these adds up, in the order of the patches, what all have for
-// w = A u there, and so moves them as the others do, to the bit. Blocks exchange twice an iteration
-// (block_exchange.cuh), each time one way through the L2 cache:
+// The single-reduction method of CG (Chronopoulos & Gear 1989) in one persistent kernel, with a product over patches of
+// cells: one thread block a patch. The block keeps u, p, s, x and r of all unknowns of its patch in shared memory.
+// Unknowns shared with other patches are updated redundantly: each patch adds up all contributions to w = A u, in the
+// order of the patches, so that all copies have the same bits. Blocks exchange twice an iteration (block_exchange.cuh),
+// each time one way through the L2 cache:
 //
-//   w      what a patch has for an unknown that it shares is published with its round
-//   sums   u'w, r'u and r'r over the patch's own unknowns, of which the last two are published before the product
+//   w      a patch's contribution to each shared unknown, stamped with its epoch
+//   sums   u'w, r'u and r'r over the unknowns that the patch owns; the last two are published before the product
 //
 // Sums are in fixed order: two runs give the same bits.
 
@@ -23,21 +23,21 @@
 
 namespace femcg::operators::cuda {
 
-/// What the loop needs of the patches, and where blocks tell each other what they have.
+/// Patches and exchange buffers of the persistent kernel.
 template <class T>
 struct PatchLoop {
   Patches all;
-  const std::int32_t* interface_of_shared;  ///< of each contribution, which of Patches::interface it is for
-  int room, scratch;                        ///< numbers of shared memory for a vector, and for the cells' work
+  const std::int32_t* interface_of_shared;  ///< the entry of Patches::interface of each contribution
+  int room, scratch;                        ///< values of shared memory for a vector, and for the cells' work
   Stamped<T>* contributions;
   Stamped<double>*
-      parts;            ///< of two epochs: some blocks still look at the last one's while others write the next one's
-  std::uint64_t epoch;  ///< before this launch
+      parts;            ///< of two epochs: some blocks still poll those of the last one while others write the next one
+  std::uint64_t epoch;  ///< last epoch before this launch
 };
 
 enum PatchSum { patch_uw, patch_ru, patch_rr, patch_sums };
 
-/// The sums over a block, known to all its threads. All of them call it; `of_warp` has N numbers per warp.
+/// N sums over the block, known to all its threads. Called by all of them; `of_warp` has N values per warp.
 template <int threads, int N>
 __device__ void sum_over_block(double (&values)[N], double* of_warp) {
   constexpr int warps = threads / threads_per_warp;
@@ -56,7 +56,7 @@ __device__ void sum_over_block(double (&values)[N], double* of_warp) {
   __syncthreads();
 }
 
-/// One patch and its block of threads.
+/// State and steps of one thread of a patch's block.
 template <class T, class Cells>
 class PatchThread {
  public:
@@ -86,7 +86,7 @@ class PatchThread {
     }
   }
 
-  /// Publishes the block's part of r'u and r'r. Ends with a barrier.
+  /// Publishes the block's contributions to r'u and r'r. Ends with a barrier.
   __device__ void give_residual(std::uint64_t epoch) const {
     double sums[2] = {};
     for (int i = first(); i < patch_.own_count; i += threads) {
@@ -101,7 +101,7 @@ class PatchThread {
     }
   }
 
-  /// w = A u, and the block's part of u'w.
+  /// Computes w = A u, and publishes the block's contribution to u'w.
   template <class Multiply>
   __device__ void multiply(const Multiply& multiply, std::uint64_t epoch) {
     multiply(patch_, u_, w_, scratch_);
@@ -119,10 +119,10 @@ class PatchThread {
     if (threadIdx.x == 0) publish(part(patch_uw, epoch), sums[0], epoch);
   }
 
-  /// The sums of all blocks from `from` on, known to all threads.
+  /// Sums `from`, ..., from + N - 1 over all blocks, known to all threads: a grid reduction.
   template <int N>
   __device__ void meet(int from, double (&sums)[N], std::uint64_t epoch) const {
-    constexpr int together = 2;  // blocks whose sums are under way at once
+    constexpr int together = 2;  // blocks whose sums are in flight at a time
 #pragma unroll
     for (int n = 0; n < N; ++n) sums[n] = 0;
     for (unsigned first = threadIdx.x; first < gridDim.x; first += together * threads) {
@@ -168,7 +168,7 @@ class PatchThread {
 
  private:
   static __device__ int first() { return static_cast<int>(threadIdx.x); }
-  /// Of a shared unknown at a place.
+  /// Index of the contribution to the shared unknown at a local index.
   __device__ std::int64_t contribution(int place) const {
     return patch_.first_contribution + (place - patch_.private_count);
   }
@@ -178,17 +178,17 @@ class PatchThread {
   __device__ Stamped<double>* part(int sum, std::uint64_t epoch) const {
     return loop_.parts + (epoch % 2 * patch_sums + sum) * gridDim.x + blockIdx.x;
   }
-  /// Polls until the value is of the epoch; `seen` is the last one polled.
+  /// Polls until the value carries the epoch; `seen` is the last value polled.
   template <class Number>
   static __device__ Number awaited(Stamped<Number> seen, const Stamped<Number>* at, std::uint64_t epoch) {
     while (!has_epoch(seen, epoch)) seen = poll(at);
     return seen.value;
   }
-  /// What all patches have for the unknown of one contribution, which is this patch's own `value`.
+  /// Sum of all patches' contributions to one shared unknown; `mine` is this patch's contribution, of value `value`.
   __device__ T gathered(std::int64_t mine, T value, std::uint64_t epoch) const {
     const std::int32_t r = __ldg(loop_.interface_of_shared + mine);
     const std::uint32_t end = __ldg(loop_.all.interface_offsets + r + 1);
-    constexpr int together = 4;  // as many as corners of quadrilaterals have
+    constexpr int together = 4;  // most patches that share a corner in a mesh of quadrilaterals
     T sum = 0;
     for (std::uint32_t first = __ldg(loop_.all.interface_offsets + r); first < end; first += together) {
       std::uint32_t of[together];
@@ -213,10 +213,10 @@ class PatchThread {
   T *u_, *w_, *scratch_, *p_, *s_, *x_, *r_;
 };
 
-/// The most patches per multiprocessor: blocks of more would wait for each other longer than launches take.
+/// Most patches per multiprocessor: with more, blocks wait for each other longer than launches take.
 constexpr int most_persistent_patches = 4;
 
-/// Iterations 1 to `iterations`; scalars as PersistentCg has them.
+/// Runs iterations 1 to `iterations`; `scalars` as in PersistentCg. One block a patch.
 template <class T, class Cells>
 __global__ void __launch_bounds__(Cells::threads, std::min(Cells::blocks_per_multiprocessor, most_persistent_patches))
     persistent_patches_kernel(PatchLoop<T> loop, Cells cells, PersistentVectors<T> v, int iterations, double* scalars) {
@@ -254,7 +254,7 @@ __global__ void __launch_bounds__(Cells::threads, std::min(Cells::blocks_per_mul
     last[0] = sums[0];
     last[1] = sums[1];
   };
-  with_ahead(cells, loop.all, thread.patch(), [&](const auto&... ahead) {  // the same in every iteration
+  with_ahead(cells, loop.all, thread.patch(), [&](const auto&... ahead) {  // the same factors in every iteration
     iterate(
         [&](const CellPatch& patch, const T* x, T* y, T* scratch) { cells(loop.all, patch, x, y, scratch, ahead...); });
   });
@@ -271,7 +271,7 @@ class PersistentPatches final : public PersistentCg<T> {
         contributions_(zeros_on_gpu<Stamped<T>>(product.patches().contributions())),
         parts_(zeros_on_gpu<Stamped<double>>(2 * patch_sums * product.patches().patches())) {}
 
-  /// Whether all blocks are on the GPU at once, and not too many; asked before one is made.
+  /// True if all blocks are resident and not too many; to be asked before an object is made.
   static bool fits(const PatchProduct<T, Cells>& product) {
     const std::int64_t patches = product.patches().patches(), bytes = shared_bytes(product);
     return patches > 0 && patches <= most_persistent_patches * multiprocessors() &&
@@ -304,13 +304,12 @@ class PersistentPatches final : public PersistentCg<T> {
   Vector<std::int32_t> interface_of_shared_;
   mutable Vector<Stamped<T>> contributions_;
   mutable Vector<Stamped<double>> parts_;
-  mutable std::uint64_t rounds_ = 0;  ///< of all launches
+  mutable std::uint64_t rounds_ = 0;  ///< epochs of all launches so far
 };
 
-/// The loop, or null where the patches are too many, or too large for shared memory, or leave out unknowns that no cell
-/// has; and, where it is to be faster than launches, where patches have much to tell each other. On an H100 an
-/// iteration takes 0.5 to 0.9 of the time of launches with up to 300 contributions a patch, 0.9 to 1.2 with 400, and
-/// then more.
+/// The persistent kernel; null if there are too many patches, patches too large for shared memory, or unknowns without
+/// a cell; and, for PersistentFor::faster, if patches share many unknowns. On an H100 an iteration takes 0.5 to 0.9 of
+/// the time of launches with up to 300 contributions a patch, 0.9 to 1.2 with 400, and more beyond.
 template <std::floating_point T, class Cells>
 std::unique_ptr<PersistentCg<T>> make_persistent_patches(const PatchProduct<T, Cells>& product, Cells cells,
                                                          std::int64_t unknowns, PersistentFor systems) {

@@ -1,19 +1,19 @@
-// The single-reduction method of CG (Chronopoulos & Gear 1989) in one kernel that stays on the GPU: a block of 1024
-// threads per multiprocessor. A group of threads has up to two rows, whose entries of p, s, x, r and u it keeps in
-// registers. Blocks exchange twice an iteration (block_exchange.cuh), each time one way through the L2 cache:
+// The single-reduction method of CG (Chronopoulos & Gear 1989) in one persistent kernel: one block of 1024 threads per
+// multiprocessor. A group of threads has up to two rows, whose entries of p, s, x, r and u it keeps in registers.
+// Blocks exchange twice an iteration (block_exchange.cuh), each time one way through the L2 cache:
 //
-//   u      each entry is published with its round; blocks look at those of their halo until they are of this round,
-//          and put them into their windows in shared memory
-//   sums   u'w, r'u and r'r, of which the last two are published before the product w = A u and met after it
+//   u      entries are stamped with their epoch; blocks poll those of their halo and copy them to their windows in
+//          shared memory
+//   sums   u'w, r'u and r'r; the last two are published before the product w = A u and read after it
 //
-// Where columns are whole (PersistentMatrix), u passes through memory instead, and the meeting for r'u and r'r before
-// the product gives it its order. Sums are in fixed order: two runs give the same bits.
+// With full column indices (PersistentMatrix), u passes through memory instead, and is ordered by the grid reduction of
+// r'u and r'r before the product. Sums are in a fixed order: two runs give the same bits.
 //
-// The kernels of several processes make one loop, each with rows of its own: blocks write what those of other GPUs need
-// of u, and their parts of the sums, into their memory (process_sums.cuh has how), where they are looked at.
+// Over several processes each kernel has rows of its own: blocks write the entries of u that other GPUs need, and their
+// parts of the sums, into the memory of these GPUs (process_sums.cuh), which poll them there.
 //
-// An iteration moves the halos twice between the L2 cache and the multiprocessors, 16 or 8 bytes per entry,
-// and the tails of the matrix, which found no room in shared memory, once: sizeof(Value) + 2 or 4 bytes per entry.
+// An iteration moves the halos twice between the L2 cache and the multiprocessors, 16 or 8 bytes per entry, and the
+// tails of the matrix, the entries that do not fit in shared memory, once: sizeof(Value) + 2 or 4 bytes per entry.
 
 #include "operators/backend/passes/step_lengths.hpp"
 #include "operators/persistent/persistent_rows.cuh"
@@ -23,7 +23,7 @@ namespace femcg::operators::cuda {
 
 namespace {
 
-/// An entry of u as it was seen.
+/// A polled entry of u; `there` is true if it carries the epoch.
 template <class T>
 struct Seen {
   T value;
@@ -64,7 +64,7 @@ struct ExchangeWithPeers {
     const Stamped<T> seen = poll(u + entry);
     return {seen.value, has_epoch(seen, now)};
   }
-  /// Every thread of a block calls it once its own u is in the window.
+  /// Sends the entries of u that other GPUs need. Called by all threads of a block once their own u is in the window.
   __device__ void send(const T* window, std::uint64_t now) const {
     const SentRange range = ranges[blockIdx.x];
     if (range.count == 0) return;
@@ -76,14 +76,14 @@ struct ExchangeWithPeers {
   }
 };
 
-/// One row's entries, in registers.
+/// Vector entries of one row, in registers.
 template <class T>
 struct RowOfGroup {
-  PersistentRow row;  ///< its number is -1 where there is none
+  PersistentRow row;  ///< its number is -1 if there is no row
   T inverse_diagonal, u, w, p, s, x, r;
 };
 
-/// What a block has in shared memory.
+/// A block's data in shared memory.
 template <class T, class Value, class Place>
 struct NearMemory {
   T* window;
@@ -91,7 +91,7 @@ struct NearMemory {
   Place* places;
 };
 
-/// Numbers of the iteration that one thread computes for its block.
+/// Scalars of the iteration, computed by one thread for its block.
 struct Step {
   StepLengths lengths;
   double old_rz;
@@ -104,8 +104,8 @@ __device__ void copy_near(Number* to, const Number* from, std::int64_t count) {
     reinterpret_cast<int4*>(to)[i] = __ldcg(reinterpret_cast<const int4*>(from) + i);
 }
 
-/// Sum of `length` entries, a slice's lanes apart, times u(place): from shared memory, where several warps hide what
-/// one waits for,
+/// Sum over `length` entries, persistent_slice_lanes apart, of value times u(place); from shared memory, whose latency
+/// other warps hide.
 template <class T, class Value, class Place, class Entry>
 __device__ T sum_near(const Value* values, const Place* places, int length, const Entry& u) {
   T sum = 0;
@@ -115,8 +115,8 @@ __device__ T sum_near(const Value* values, const Place* places, int length, cons
   return sum;
 }
 
-/// and from the L2 cache, from where many are on their way together. Those that are one batch too many repeat
-/// the first of the batch.
+/// The same from the L2 cache, with several loads in flight. Loads beyond the end of the last batch repeat its first
+/// entry.
 template <class T, class Value, class Place, class Entry>
 __device__ T sum_far(const Value* values, const Place* places, int length, const Entry& u) {
   constexpr int together = sizeof(Value) == 8 ? 4 : 8;
@@ -137,7 +137,7 @@ __device__ T sum_far(const Value* values, const Place* places, int length, const
   return sum;
 }
 
-/// Looks at the halo until it is of this epoch, several entries at once, and puts it into the window.
+/// Polls the halo until it carries this epoch, several entries at a time, and copies it to the window.
 template <class T, class Exchange>
 __device__ void take_halo(const HaloEntry* halo, int count, const Exchange& exchange, std::uint64_t epoch, T* window) {
   constexpr int together = 2;
@@ -159,7 +159,7 @@ __device__ void take_halo(const HaloEntry* halo, int count, const Exchange& exch
   }
 }
 
-/// The kernel's parts, for one thread, whose group has at most so many rows.
+/// State and steps of one thread of the kernel, whose group has at most `rows` rows.
 template <class T, class Value, class Place, int rows, class Exchange>
 class PersistentThread {
  public:
@@ -188,12 +188,12 @@ class PersistentThread {
     }
   }
 
-  /// Whether any thread of the warp has a row.
+  /// True if any thread of the warp has a row.
   __device__ bool warp_has_rows() const {
     return static_cast<int>(threadIdx.x) / threads_per_warp * threads_per_warp < block_.rows * block_.group;
   }
 
-  /// Makes this thread's u known in its block, and to others.
+  /// Writes this thread's u to the window of its block, and publishes it to other blocks and GPUs.
   __device__ void give_u(std::uint64_t epoch) {
 #pragma unroll
     for (int k = 0; k < rows; ++k) {
@@ -212,7 +212,7 @@ class PersistentThread {
     if constexpr (windowed) take_halo(a_.halo + block_.first_halo, block_.halo, exchange_, epoch, near_.window);
   }
 
-  /// This thread's part of r'u and r'r.
+  /// Adds this thread's contributions to r'u and r'r.
   __device__ void add_residual(double& ru, double& rr) const {
 #pragma unroll
     for (int k = 0; k < rows; ++k) {
@@ -223,7 +223,7 @@ class PersistentThread {
     }
   }
 
-  /// w = A u; this thread's part of u'w. All lanes of a warp call it.
+  /// Computes w = A u; returns this thread's contribution to u'w. Called by all lanes of a warp.
   __device__ double multiply() {
     double uw = 0;
 #pragma unroll
@@ -291,8 +291,8 @@ class PersistentThread {
   RowOfGroup<T> mine_[rows];
 };
 
-/// alpha and beta from the sums of all blocks, by one thread of each; one of the grid writes them down. `now` is the
-/// iteration's record.
+/// Computes alpha and beta from the sums of all blocks, by one thread of each block; block 0 writes the scalars to
+/// `now`, the record of the iteration.
 __device__ inline void take_step(const PersistentSums& sums, unsigned blocks, Step& step, double* now, bool first) {
   const double uw = total_of(sum_of_uw, sums, blocks), rz = total_of(sum_of_ru, sums, blocks),
                rr = total_of(sum_of_rr, sums, blocks);
@@ -370,7 +370,7 @@ __global__ void __launch_bounds__(persistent_threads, 1)
   thread.write_back();
 }
 
-/// `Exchange` has its meeting, u and round from here, and all else from the start.
+/// `Exchange` gets its buffers and its epoch here; the rest of it is the constructor's argument.
 template <class T, class Value, class Place, class Exchange>
 class PersistentLoop final : public PersistentCg<T> {
  public:
@@ -384,13 +384,13 @@ class PersistentLoop final : public PersistentCg<T> {
         exchange_(exchange) {
     exchange_.reduction.here = {parts_.data()};
     exchange_.u = u_.data();
-    // Of the kernel, which other matrices share: all that there is, whatever this one needs.
+    // The limit is the kernel's, which other matrices share: the maximum, not this matrix's bytes.
     check(cudaFuncSetAttribute(kernel_, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                static_cast<int>(persistent_room_bytes())),
           "asking for shared memory");
   }
 
-  /// Whether the GPU holds all blocks at once: one with less shared memory or fewer registers may not.
+  /// True if all blocks are resident: a GPU with less shared memory or fewer registers may not hold them.
   bool fits() const {
     return matrix_.shared_bytes <= persistent_room_bytes() &&
            matrix_.blocks <=
@@ -414,10 +414,10 @@ class PersistentLoop final : public PersistentCg<T> {
   Kernel kernel_;
   mutable Vector<Stamped<double>> parts_;
   mutable Vector<Stamped<T>> u_;
-  mutable Exchange exchange_;  ///< with the epoch of all launches
+  mutable Exchange exchange_;  ///< with the epochs of all launches so far
 };
 
-/// What the kernel keeps in shared memory by itself, and more.
+/// Bound on the static shared memory of the kernel, in bytes.
 constexpr std::int64_t reserved_bytes = 4096;
 
 }  // namespace

@@ -1,10 +1,10 @@
 #pragma once
 
-// The matrix of the persistent kernel (PersistentCg) as its blocks of threads keep it. Each block of threads has
-// neighbouring rows. Its window of u is the sorted columns that these rows touch, in shared memory, and columns are
-// 16-bit places in it; the rows' entries are in shared memory as far as there is room, and come from the second-level
-// cache else. Where the window of some block takes too much of that room, as without any locality, columns stay whole,
-// and all blocks gather u from the L2 cache.
+// The matrix of the persistent kernel (PersistentCg), by thread blocks. Each block has neighbouring rows. Its window of
+// u, in shared memory, is the sorted columns of these rows, and column indices are 16-bit indices into the window. The
+// rows' entries are in shared memory as far as they fit, else they come from the L2 cache. If some window takes too
+// much of shared memory, as in matrices without locality, column indices are full, and all blocks gather u from the L2
+// cache.
 
 #include <algorithm>
 #include <memory>
@@ -21,16 +21,16 @@ namespace femcg::operators::cuda {
 
 /// The row of a group of threads.
 struct PersistentRow {
-  std::int32_t number;  ///< its entry of the vectors
-  std::int32_t place;   ///< that entry's in the window
+  std::int32_t number;  ///< index of its entry in the vectors
+  std::int32_t place;   ///< index of its entry in the window
 };
 
-/// An entry of the window that another block computes.
+/// An entry of the window that another block computes: its index in u and in the window.
 struct HaloEntry {
   std::int32_t column, place;
 };
 
-/// `Place` is std::uint16_t for places in windows, std::int32_t for columns.
+/// `Place` is std::uint16_t for indices into windows, std::int32_t for full column indices.
 template <class Value, class Place>
 struct PersistentPointers {
   const PersistentBlock* blocks;
@@ -58,7 +58,7 @@ struct PersistentMatrix {
   }
 };
 
-/// Blocks of the loop that the GPU holds at once, one a multiprocessor, and the shared memory that one may ask for.
+/// Most resident blocks of the kernel, one a multiprocessor; and most dynamic shared memory of a block, in bytes.
 std::int64_t most_persistent_blocks();
 std::int64_t persistent_room_bytes();
 
@@ -66,20 +66,20 @@ inline std::int64_t most_persistent_rows() {
   return most_persistent_blocks() * persistent_threads * persistent_rows_per_group;
 }
 
-/// Whether so many rows and entries have the loop: where the GPU has threads for them and, unless it is asked for
-/// wherever possible, where it is expected to be faster, as far as their number tells.
+/// True if the GPU has threads for so many rows and, for PersistentFor::faster, a persistent kernel is expected to be
+/// faster with so many entries.
 inline bool takes_persistent_cg(std::int64_t rows, std::int64_t entries, std::int64_t value_bytes,
                                 PersistentFor systems) {
   return rows > 0 && rows <= most_persistent_rows() &&
          (systems == PersistentFor::possible || persistent_is_faster(entries, value_bytes));
 }
 
-/// The loop for such a matrix; null where the GPU cannot hold its blocks at once.
+/// The persistent kernel for this matrix; null if the GPU cannot hold its blocks concurrently.
 template <class T, class Value, class Place>
 std::unique_ptr<PersistentCg<T>> make_persistent_loop(PersistentMatrix<Value, Place> matrix);
 
-/// An entry of u that another process needs: from its place in the window of the block that computes it to the process
-/// and its place there.
+/// An entry of u that another process needs: its index in the window of the block that computes it, the process, and
+/// the index in that process's halo buffer.
 struct SentEntry {
   std::int32_t place, process, to;
 };
@@ -91,26 +91,27 @@ struct SentRange {
 /// Peer buffers for halo exchange between the persistent kernels of several GPUs. Entries of u from `owned` on are
 /// computed by other processes.
 struct PersistentPeers {
-  MultiGpuReduction reduction;  ///< but for the parts of this process's blocks, which the loop has
+  MultiGpuReduction reduction;  ///< except `here`, which the loop sets
   std::int32_t owned;
-  TaggedValue* u[most_processes];  ///< in the memory of each: the entries that others compute for it
+  TaggedValue* u[most_processes];  ///< per process: its halo buffer, written by the others
   const SentRange* ranges;         ///< of this process's blocks
   const SentEntry* sent;
 };
 
-/// One loop over all processes, each of which has some rows: windows are of u as a whole. The peers' memory must
-/// outlive it. Null where the GPU cannot hold its blocks at once. All processes then iterate together.
+/// One persistent kernel per process, coupled over all processes: windows are of the global u. The peers' memory must
+/// outlive the result. Null if the GPU cannot hold its blocks concurrently. iterate() is then collective.
 template <class T>
 std::unique_ptr<PersistentCg<T>> make_persistent_loop(PersistentMatrix<T, std::uint16_t> matrix,
                                                       const PersistentPeers& peers);
 
-/// Shared memory begins with the window; values and places of the head follow, each from a multiple of 16 bytes on.
+/// Bytes of the window, with which shared memory begins; values and column indices of the head follow, each aligned to
+/// 16 bytes.
 template <class T>
 __host__ __device__ constexpr std::int64_t window_bytes(std::int64_t entries) {
   return (entries * std::int64_t{sizeof(T)} + 15) / 16 * 16;
 }
 
-/// How many entries of u the rows of a matrix have columns of, with those that other processes compute.
+/// Number of entries of u that the columns of a matrix refer to, ghosts included.
 template <class Rows>
 __host__ __device__ std::int32_t entries_of(const Rows& a) {
   if constexpr (requires { a.entries_of_u; })
@@ -119,7 +120,7 @@ __host__ __device__ std::int32_t entries_of(const Rows& a) {
     return a.rows;
 }
 
-/// On the GPU.
+/// Copies to the GPU.
 template <class Number>
 Vector<Number> sent(const std::vector<Number>& numbers) {
   Vector<Number> to(static_cast<std::int64_t>(numbers.size()), Device::cuda);
@@ -134,7 +135,7 @@ __global__ void count_entries_kernel(Rows a, std::int32_t* counts) {
     counts[i] = a.find(static_cast<std::int32_t>(i)).count;
 }
 
-/// Sets, a bit per entry of u, what the rows of a block touch, and which are its own.
+/// Sets a bit in `touched` for each entry of u that the rows of a block use, and in `own` for each that they compute.
 template <class Rows>
 __device__ void mark_window(const Rows& a, const PersistentBlock& block, const std::int32_t* order, int words,
                             unsigned* touched, unsigned* own) {
@@ -157,7 +158,7 @@ __device__ void mark_window(const Rows& a, const PersistentBlock& block, const s
   __syncthreads();
 }
 
-/// A block of threads per block of the loop counts its window and its halo.
+/// Counts the window and the halo of each block of the persistent kernel. One thread block a block.
 template <class Rows>
 __global__ void __launch_bounds__(persistent_threads)
     measure_windows_kernel(Rows a, const std::int32_t* order, PersistentBlock* blocks) {
@@ -177,7 +178,7 @@ __global__ void __launch_bounds__(persistent_threads)
   blocks[blockIdx.x].halo = static_cast<std::int32_t>(halo);
 }
 
-/// The sum of what the threads before this one in its block have.
+/// Exclusive prefix sum over the threads of a block.
 __device__ inline unsigned long long sum_before(unsigned long long value) {
   __shared__ unsigned long long of_warp[persistent_threads / threads_per_warp];
   const int lane = static_cast<int>(threadIdx.x) % threads_per_warp,
@@ -194,7 +195,8 @@ __device__ inline unsigned long long sum_before(unsigned long long value) {
   return sum;
 }
 
-/// Numbers the marked entries in their order: `before` is how many there are before each word. Writes the halo.
+/// Numbers the marked entries in their order: `before` is the number of marked entries before each word. Writes the
+/// halo.
 __device__ inline void number_window(const unsigned* touched, const unsigned* own, int words, unsigned* before,
                                      HaloEntry* halo) {
   constexpr int bits_of_window = 32;
@@ -216,7 +218,7 @@ __device__ inline void number_window(const unsigned* touched, const unsigned* ow
   __syncthreads();
 }
 
-/// Where the matrix is packed to.
+/// Arrays that the matrix is packed into.
 template <class Value, class Place>
 struct PackedTarget {
   PersistentRow* rows;
@@ -225,7 +227,7 @@ struct PackedTarget {
   Place *head_places, *tail_places;
 };
 
-/// Writes a row, by a warp, with its padding: zeros at its own place.
+/// Writes a row with its padding, zeros in the row's own column. One warp a row.
 template <class Rows, class Value, class Place, class PlaceOf>
 __device__ void pack_row(const Rows& a, const typename Rows::Row& row, int first_lane, const PersistentBlock& block,
                          const PersistentSlice& slice, const PackedTarget<Value, Place>& target,
@@ -249,7 +251,8 @@ __device__ void pack_row(const Rows& a, const typename Rows::Row& row, int first
   }
 }
 
-/// A block of threads per block of the loop writes all that this one has. `Rows` is as make_persistent_cg says.
+/// Writes the packed matrix. One thread block a block of the persistent kernel, one warp a row. `Rows` as in
+/// make_persistent_cg.
 template <class Rows, class Value, class Place>
 __global__ void __launch_bounds__(persistent_threads)
     pack_kernel(Rows a, const std::int32_t* order, const PersistentBlock* blocks, const PersistentSlice* slices,
@@ -282,7 +285,7 @@ __global__ void __launch_bounds__(persistent_threads)
   }
 }
 
-/// Launches a kernel that keeps so many words of bits for all entries of u in each block's shared memory.
+/// Launches a kernel with dynamic shared memory for `words` bit sets over `entries` entries of u.
 template <class... Parameters, class... Arguments>
 void launch_with_bits(void (*kernel)(Parameters...), std::int64_t blocks, std::int64_t entries, int words,
                       Arguments&&... arguments) {
@@ -292,7 +295,7 @@ void launch_with_bits(void (*kernel)(Parameters...), std::int64_t blocks, std::i
   launch(kernel, blocks, persistent_threads, static_cast<std::size_t>(bytes), std::forward<Arguments>(arguments)...);
 }
 
-/// Packs the rows, which are laid out and measured, with at most the shared memory that there is.
+/// Packs rows whose blocks are laid out and measured, with as many entries in shared memory as fit.
 template <class Place, class T, class Rows>
 auto pack_rows(const Rows& a, RowLayout& layout, const Vector<std::int32_t>& order) {
   using Value = typename Rows::Value;
@@ -330,14 +333,15 @@ auto pack_rows(const Rows& a, RowLayout& layout, const Vector<std::int32_t>& ord
   return packed;
 }
 
-/// Which block has which rows, on the host and, their order, on the GPU.
+/// Distribution of the rows over blocks; their order on the GPU.
 struct RowsOfBlocks {
   RowLayout layout;
   Vector<std::int32_t> order;
-  bool windowed;  ///< whether the windows of all blocks leave room for much of the matrix
+  bool windowed;  ///< true if the windows of all blocks leave room for much of the matrix
 };
-/// `by_number`: the rows in the order of the mesh, in which neighbours are near each other; empty where that is i. A
-/// format may sort its rows by length over the whole matrix (pjds): blocks of these would touch all of u.
+/// Distributes the rows over blocks and measures windows. `by_number`: rows in mesh order, where neighbours are close;
+/// empty for the identity. A format may sort its rows by length over the whole matrix (pjds): blocks of such rows would
+/// touch all of u.
 template <class T, class Rows>
 RowsOfBlocks lay_out(const Rows& a, std::span<const std::int32_t> by_number) {
   Vector<std::int32_t> lengths(a.rows, Device::cuda);
@@ -355,9 +359,10 @@ RowsOfBlocks lay_out(const Rows& a, std::span<const std::int32_t> by_number) {
   return rows;
 }
 
-/// The loop for a matrix by rows with so many entries; null where there is none, or where launches are expected to be
-/// faster and that matters (takes_persistent_cg): also where windows do not fit, since every entry then gathers u from
-/// the L2 cache, and blocks wait for each other twice an iteration. by_number() is what lay_out takes, on the host.
+/// The persistent kernel for a matrix by rows with `entries` entries. Null where it is not possible, or, for
+/// PersistentFor::faster, where launches are expected to be faster (takes_persistent_cg) or windows do not fit, since
+/// then every entry gathers u from the L2 cache, and blocks wait for each other twice an iteration. by_number() returns
+/// the argument of lay_out, on the host.
 /// `Rows` is plain data with `rows`, their number, a type `Value` and
 ///   __device__ Row find(std::int32_t i) const;  // of the i-th row its `number`, its entry of the vectors, and `count`
 ///   __device__ std::int32_t column(const Row&, std::int32_t k) const;  // of its k-th entry
@@ -371,7 +376,7 @@ std::unique_ptr<PersistentCg<T>> make_persistent_cg(const Rows& a, std::int64_t 
   std::unique_ptr<PersistentCg<T>> loop =
       rows.windowed ? make_persistent_loop<T>(pack_rows<std::uint16_t, T>(a, rows.layout, rows.order))
                     : make_persistent_loop<T>(pack_rows<std::int32_t, T>(a, rows.layout, rows.order));
-  synchronize(Device::cuda);  // the order goes
+  synchronize(Device::cuda);  // before the order is freed
   return loop;
 }
 

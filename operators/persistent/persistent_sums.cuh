@@ -1,8 +1,8 @@
 #pragma once
 
-// The sums of one iteration over all threads of a resident grid, or of those of several GPUs. Each block publishes its
-// part of each sum, and its warps look at the parts of all blocks until they are of this epoch. Sums are in fixed
-// order: two runs give the same bits.
+// Sums of one iteration over all threads of a persistent kernel, on one GPU or several. Each block publishes its part
+// of each sum, and its warps poll the parts of all blocks until they carry the epoch. Sums are in a fixed order: two
+// runs give the same bits.
 
 #include "operators/backend/cuda/block_exchange.cuh"
 #include "operators/backend/cuda/process_sums.cuh"
@@ -13,19 +13,19 @@ namespace femcg::operators::cuda {
 
 constexpr int persistent_warps = persistent_threads / threads_per_warp;
 
-/// What is summed in an iteration.
+/// Sums of an iteration.
 enum PersistentSum { sum_of_uw, sum_of_ru, sum_of_rr, persistent_sums };
 
-/// Warps that look at the parts of one sum, a lane a block.
+/// Warps that poll the parts of one sum, one lane a block.
 constexpr int warps_per_persistent_sum = persistent_warps / persistent_sums;
 
-/// In shared memory.
+/// Partial sums in shared memory.
 struct PersistentSums {
-  double of_warp[persistent_sums][persistent_warps];  ///< parts of this block's warps; zero where a warp has no rows
-  double of_blocks[persistent_sums][warps_per_persistent_sum];  ///< parts of all blocks, added up by that many warps
+  double of_warp[persistent_sums][persistent_warps];            ///< of this block's warps; zero for warps without rows
+  double of_blocks[persistent_sums][warps_per_persistent_sum];  ///< of all blocks, added up by so many warps
 };
 
-/// Adds up two sums over a warp in the shuffles of one: half of the lanes go on with each.
+/// Adds up two sums over a warp with the shuffles of one: each half of the lanes reduces one of them.
 __device__ inline void leave_two(double of_ru, double of_rr, PersistentSums& sums) {
   const unsigned lane = threadIdx.x % threads_per_warp, warp = threadIdx.x / threads_per_warp;
   const bool upper = lane >= threads_per_warp / 2;
@@ -39,7 +39,7 @@ __device__ inline void leave_one(double of_uw, PersistentSums& sums) {
   if (threadIdx.x % threads_per_warp == 0) sums.of_warp[sum_of_uw][threadIdx.x / threads_per_warp] = sum;
 }
 
-/// Partial sums of the blocks of a process, by which they tell each other: of two epochs, since some blocks still poll
+/// Partial sums of the blocks of a process, exchanged between the blocks: of two epochs, since some blocks still poll
 /// those of the last one while others write those of the next.
 struct PartsOfBlocks {
   Stamped<double>* parts;
@@ -59,14 +59,14 @@ struct PartsOfBlocks {
   }
 };
 
-/// The blocks of one process meet.
+/// Grid reduction over the blocks of one process.
 struct GridReduction {
   static constexpr bool of_processes = false;
   PartsOfBlocks here;
 
   __device__ unsigned blocks() const { return gridDim.x; }
   __device__ bool has(unsigned) const { return true; }
-  /// Every lane of a warp calls it.
+  /// Called by all lanes of a warp.
   __device__ void publish(int sum, double part, std::uint64_t epoch) const {
     if (threadIdx.x % threads_per_warp == 0) here.publish(sum, part, epoch);
   }
@@ -75,14 +75,14 @@ struct GridReduction {
   }
 };
 
-/// The blocks of all processes meet: each writes its parts into the memory of all GPUs. Blocks are numbered process by
-/// process, as if each had `most` of them.
+/// Reduction over the blocks of all processes: each writes its parts into the memory of all GPUs. Blocks are numbered
+/// process by process, with `most` numbers per process.
 struct MultiGpuReduction {
   static constexpr bool of_processes = true;
   PartsOfBlocks here;
   int processes, rank, most;
   int blocks_of[most_processes];
-  TaggedValue* given[most_processes];  ///< in the memory of each: count() of them
+  TaggedValue* given[most_processes];  ///< per process, in its memory: count() values
 
   static std::int64_t count(int processes, int most) { return std::int64_t{2} * persistent_sums * processes * most; }
   __device__ std::int64_t place(int sum, int block, std::uint64_t epoch) const {
@@ -104,8 +104,8 @@ struct MultiGpuReduction {
   }
 };
 
-/// One warp publishes the block's part, after a barrier. `ordered` is whether others may rely on it for what the block
-/// did before.
+/// Publishes the block's part of a sum, by one warp, after a barrier. With `ordered` the block's earlier writes are
+/// visible to blocks that have read the part.
 template <bool ordered, class Reduction>
 __device__ void publish_part(int sum, PersistentSums& sums, const Reduction& reduction, std::uint64_t epoch) {
   const unsigned lane = threadIdx.x % threads_per_warp;
@@ -118,7 +118,7 @@ __device__ void publish_part(int sum, PersistentSums& sums, const Reduction& red
   reduction.publish(sum, part, epoch);
 }
 
-/// All warps wait for the parts of sums first to last. A barrier must follow.
+/// Waits for the parts of sums `first` to `last` and adds them up, by all warps. A barrier must follow.
 template <bool ordered, class Reduction>
 __device__ void wait_for_parts(int first, int last, PersistentSums& sums, const Reduction& reduction,
                                std::uint64_t epoch) {
@@ -136,7 +136,7 @@ __device__ void wait_for_parts(int first, int last, PersistentSums& sums, const 
   if (lane == 0) sums.of_blocks[sum][share] = total;
 }
 
-/// The sum over so many blocks, after a barrier.
+/// The sum over all blocks, after that barrier.
 __device__ inline double total_of(int sum, const PersistentSums& sums, unsigned blocks) {
   const int used = min((static_cast<int>(blocks) + threads_per_warp - 1) / threads_per_warp, warps_per_persistent_sum);
   double total = 0;

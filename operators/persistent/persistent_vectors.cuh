@@ -4,7 +4,7 @@
 
 namespace femcg::operators::cuda {
 
-/// The vectors of the single-reduction method, as the persistent kernels take them.
+/// Vectors of the single-reduction method as pointers, for the persistent kernels.
 template <class T>
 struct PersistentVectors {
   const float* inverse_diagonal;  ///< null for M = I, where u is r

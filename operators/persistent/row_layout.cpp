@@ -11,11 +11,11 @@ namespace {
 
 constexpr std::int64_t most_rows_a_block = std::int64_t{persistent_threads} * persistent_rows_per_group;
 
-/// A block alone need not wait for others, which takes longer than this many entries.
+/// A single block need not wait for others, which takes longer than this many entries.
 constexpr std::int64_t entries_of_lone_block = 12288;
-/// Otherwise so many entries are worth a block.
+/// Otherwise entries per block.
 constexpr std::int64_t entries_per_block = 4096;
-/// What a row costs beside its entries, in entries.
+/// Cost of a row besides its entries, in entries.
 constexpr std::int64_t entries_of_row = 4;
 
 std::int64_t ceiling(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
@@ -25,7 +25,7 @@ std::int64_t choose_blocks(std::int64_t rows, std::int64_t entries, std::int64_t
   return std::min(std::max(ceiling(entries, entries_per_block), ceiling(rows, persistent_threads)), most_blocks);
 }
 
-/// Cuts the rows into runs of about equal work.
+/// Cuts the rows into contiguous ranges of about equal work.
 void cut_rows(RowLayout& layout, std::span<const std::int32_t> lengths, std::int64_t work) {
   const auto rows = static_cast<std::int64_t>(lengths.size()), blocks = static_cast<std::int64_t>(layout.blocks.size());
   std::int64_t row = 0, done = 0;
@@ -39,7 +39,7 @@ void cut_rows(RowLayout& layout, std::span<const std::int32_t> lengths, std::int
   }
 }
 
-/// As many threads per row as there are, and no more than give each a few entries.
+/// Threads per row: as many as there are, but not so many that each has fewer than a few entries.
 std::int32_t choose_group(std::int64_t rows, std::int64_t entries) {
   std::int32_t group = 1;
   while (group < persistent_slice_lanes && 2 * group * rows <= persistent_threads && 4 * group * rows <= entries)
@@ -47,7 +47,7 @@ std::int32_t choose_group(std::int64_t rows, std::int64_t entries) {
   return group;
 }
 
-/// The slices of one block, whose rows are sorted.
+/// Sets the slices of one block, whose rows are sorted.
 void cut_slices(RowLayout& layout, std::size_t b, std::span<const std::int32_t> lengths) {
   const PersistentBlock& block = layout.blocks[b];
   const std::int32_t rows_per_slice = persistent_slice_lanes / block.group;
@@ -57,7 +57,7 @@ void cut_slices(RowLayout& layout, std::size_t b, std::span<const std::int32_t> 
         static_cast<std::int32_t>(ceiling(lengths[layout.order[block.first_row + row]], block.group));
 }
 
-/// Entries of a block's heads where a thread has at most so many in the tail of each slice.
+/// Entries of a block's heads if each thread has at most `longest_tail` entries in the tail of a slice.
 std::int64_t entries_of_heads(std::span<const PersistentSlice> slices, std::int32_t longest_tail) {
   std::int64_t entries = 0;
   for (const PersistentSlice& slice : slices)
@@ -65,7 +65,7 @@ std::int64_t entries_of_heads(std::span<const PersistentSlice> slices, std::int3
   return entries;
 }
 
-/// Gives all heads and tails of a block their places, tails of at most so many entries per thread.
+/// Sets the offsets of all heads and tails of a block, with tails of at most `longest_tail` entries per thread.
 void place_slices(std::span<PersistentSlice> slices, std::int32_t longest_tail, PersistentBlock& block,
                   std::int32_t& tail) {
   block.head_entries = tail = 0;
@@ -84,7 +84,7 @@ void RowLayout::fill_heads(std::span<const std::int64_t> room_bytes, std::int64_
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     const std::span<PersistentSlice> of_block(slices.data() + b * persistent_slices_per_block,
                                               persistent_slices_per_block);
-    std::int32_t low = 0, high = 0;  // the shortest tails with which heads fit lie in between
+    std::int32_t low = 0, high = 0;  // bounds of the shortest tail with which heads fit
     for (const PersistentSlice& slice : of_block) high = std::max(high, slice.head_length + slice.tail_length);
     while (low < high) {
       const std::int32_t middle = low + (high - low) / 2;

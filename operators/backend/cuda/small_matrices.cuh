@@ -44,7 +44,7 @@ __device__ void multiply_add_by_shuffles(T left, T right, T* sum) {
           __shfl_sync(all_lanes, left, lane / 4 * 4 + k) * __shfl_sync(all_lanes, right, (lane % 4 * 2 + c) * 4 + k);
 }
 
-/// The same with eight rows.
+/// sum += left right, with eight rows.
 __device__ inline void multiply_add(double left, double right, double (&sum)[2]) {
   // clang-format off
   NV_DISPATCH_TARGET(
@@ -59,7 +59,7 @@ __device__ inline void multiply_add(double left, double right, double (&sum)[2])
   // clang-format on
 }
 
-/// The same with sixteen rows.
+/// sum += left right, with sixteen rows.
 __device__ inline void multiply_add(const MatrixFactor<double> (&left)[2], MatrixFactor<double> right,
                                     double (&sum)[4]) {
   // clang-format off
