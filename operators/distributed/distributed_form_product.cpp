@@ -17,7 +17,7 @@ std::vector<double> DistributedFormProduct::residual(std::span<const double> x, 
 
 Device DistributedFormProduct::device() {
   if (device_) return *device_;
-  constexpr std::int64_t vectors = 4 + 9;  // x, b, r and scratch; and those of CG, which may be yet to come
+  constexpr std::int64_t vectors = 4 + 9;  // x, b, r and scratch; and those of CG, which may still be allocated
   const auto fits = [&] {
     return FormProductOnGpu::bytes(*form_, *gpu_keeps_) + vectors * form_->unknowns * std::int64_t{sizeof(double)} <=
            available_bytes(Device::cuda);

@@ -11,10 +11,10 @@ namespace femcg::operators {
 
 namespace {
 
-/// Some rows of columns that are kept elsewhere.
+/// A view of some rows of a multi-vector.
 template <class T>
 MultiVector<T> rows_of(const MultiVector<T>& columns, std::int64_t first, std::int64_t count) {
-  Vector<T>& entries = const_cast<Vector<T>&>(columns.entries());  // const as a whole
+  Vector<T>& entries = const_cast<Vector<T>&>(columns.entries());  // the view is returned as const
   return MultiVector<T>(part_of(entries, first * columns.stride(), count * columns.stride()), columns.count());
 }
 
@@ -30,8 +30,8 @@ DistributedMultiVectors<T>::DistributedMultiVectors(const DistributedVectors<T>&
                                            map.owned, vectors.gpus_sum() ? &vectors.gpu_sums().memories() : nullptr)),
       all_(on_gpu_ ? *on_gpu_ : multi_vector_kernels<T>(Device::host)) {}
 
-/// Calls pass(first, count, sums) on the rows that are owned, and on the ghosts, whose sums nobody asks for; on a GPU
-/// on all at once. Then adds up r'M^-1 r and r'r, which stand one behind the other.
+/// Calls pass(first, count, sums) on the owned rows and, with sums that are discarded, on the ghosts; on a GPU once on
+/// all rows. Then adds up r'M^-1 r and r'r, which are contiguous, over the processes.
 template <std::floating_point T>
 template <class Pass>
 void DistributedMultiVectors<T>::on_both(CgMultiScalars& sums, const Pass& pass) const {
@@ -45,7 +45,7 @@ void DistributedMultiVectors<T>::on_both(CgMultiScalars& sums, const Pass& pass)
   add_up(sums.rz.data(), 2 * stride);
 }
 
-/// Sums of this process become those of all, where the GPUs have not made them so.
+/// Replaces sums over this process by sums over all, unless the GPUs have done so.
 template <std::floating_point T>
 void DistributedMultiVectors<T>::add_up(double* sums, int count) const {
   if (vectors_->gpus_sum()) return;
@@ -96,7 +96,7 @@ BlockNorms DistributedBlocks<T>::update(const MultiVector<T>& q, const SmallMatr
     return all_->update(rows_of(q, first, count), step, DiagonalPart(inverse_diagonal, first, count).get(), w_rows);
   };
   BlockNorms norms = update_rows(0, map_->owned);
-  if (map_->ghosts() > 0) update_rows(map_->owned, map_->ghosts());  // whose sums nobody asks for
+  if (map_->ghosts() > 0) update_rows(map_->owned, map_->ghosts());  // their norms are discarded
   const auto plain = norms.plain.entries(), preconditioned = norms.preconditioned.entries();
   std::vector<double> numbers(plain.begin(), plain.end());
   numbers.insert(numbers.end(), preconditioned.begin(), preconditioned.end());

@@ -9,8 +9,9 @@
 
 namespace femcg::operators {
 
-/// The passes of CG on several systems, as DistributedVectors makes them for one: on all entries, ghosts included, with
-/// sums over those that are owned, and then over the processes, by the GPUs where these make those of vectors.
+/// Vector kernels of CG on several systems over several processes, as DistributedVectors for one system: they run on
+/// all entries, ghosts included, and sums run over the owned entries and then over the processes, on the GPUs if these
+/// sum those of vectors.
 template <std::floating_point T>
 class DistributedMultiVectors final : public MultiVectorKernels<T> {
  public:
@@ -40,7 +41,7 @@ class DistributedMultiVectors final : public MultiVectorKernels<T> {
   const MultiVectorKernels<T>& all_;
 };
 
-/// The passes of block CG likewise, whose sums go through the host.
+/// The same for block CG; its sums go through the host.
 template <std::floating_point T>
 class DistributedBlocks final : public BlockCgKernels<T> {
  public:

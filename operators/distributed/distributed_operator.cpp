@@ -1,5 +1,5 @@
-// Per product a process moves what its two operators move, its interface cells' part of y once more, and for each
-// process that shares them the shared unknowns three times: packed, received, added.
+// Per product a process moves the bytes of its two operators, the interface cells' part of y once more, and the shared
+// unknowns three times for each process that shares them: packed, received, added.
 
 #include "operators/distributed/distributed_operator.hpp"
 
@@ -28,19 +28,19 @@ constexpr std::array modes{ExchangeMode::vector, ExchangeMode::overlap, Exchange
 
 }  // namespace
 
-/// The operator of one part of the cells, on the part's unknowns in their own order.
+/// Operator of one part of the cells, on the part's unknowns in their own order.
 template <std::floating_point T>
 struct DistributedOperator<T>::Part {
   explicit Part(std::unique_ptr<Operator<T>> made) : a(std::move(made)) {}
 
-  /// y = A x, and x'Ax of each vector where energies is not null; all on the operator's device.
+  /// y = A x, and x'Ax per vector if `energies` is not null; all on the operator's device.
   void apply(const T* x, T* y, int count, int stride, double* energies) {
     const std::int64_t entries = std::int64_t{a->size()} * stride;
-    const Vector<T> from(const_cast<T*>(x), entries, a->device());  // const as a whole
+    const Vector<T> from(const_cast<T*>(x), entries, a->device());  // the view is const
     Vector<T> to(y, entries, a->device());
     const bool moves = x_places.size() > 0 || (a->ordering().size() > 0 && !takes_its_ordering);
     if (moves) return in_ordering(from, to, count, stride, energies);
-    // Kernels take several numbers at once.
+    // Kernels load several values at a time.
     constexpr std::uintptr_t aligned = 16;
     if (a->device() == Device::host || reinterpret_cast<std::uintptr_t>(x) % aligned == 0)
       return multiply(from, to, count, stride, energies);
@@ -49,7 +49,7 @@ struct DistributedOperator<T>::Part {
     multiply(ordered_x, to, count, stride, energies);
   }
 
-  /// On the host.
+  /// The diagonal, on the host.
   Vector<T> diagonal() const {
     Vector<T> d(a->size(), a->device());
     a->diagonal(d);
@@ -58,7 +58,7 @@ struct DistributedOperator<T>::Part {
 
   std::unique_ptr<Operator<T>> a;
   bool takes_its_ordering = false;  ///< x and y are in the operator's ordering
-  Vector<std::int32_t> x_places;    ///< of the unknowns in its ordering, where x is in another
+  Vector<std::int32_t> x_places;    ///< local indices of the operator's unknowns in x, if x is in another order
 
  private:
   void make(Vector<T>& vector, std::int64_t entries) const {
@@ -85,11 +85,11 @@ struct DistributedOperator<T>::Part {
     scatter_rows(ordered_y, ordering, stride, y);
   }
 
-  Vector<T> ordered_x, ordered_y;  ///< where the operator has an ordering of its own, or x is not aligned
+  Vector<T> ordered_x, ordered_y;  ///< for an operator with its own ordering, or an x that is not aligned
 };
 
-/// Takes the modes in turn over the first products, and then the one whose best product took least, where the slowest
-/// process decides.
+/// Timing trials: uses the modes in turn for the first products, then selects the mode whose fastest product took
+/// least, by the times summed over the processes.
 template <std::floating_point T>
 class DistributedOperator<T>::Trial {
  public:
@@ -97,7 +97,7 @@ class DistributedOperator<T>::Trial {
 
   ExchangeMode next() const { return modes[products_ % candidates_]; }
   void took(double seconds) {
-    // The first round finds caches cold and buffers not yet made.
+    // The first round has cold caches and allocates buffers: it does not count.
     double& best = best_[products_ % candidates_];
     if (products_++ >= candidates_) best = std::min(best, seconds);
   }
@@ -146,7 +146,7 @@ DistributedOperator<T>::DistributedOperator(const Communicator& communicator, co
     interface_sum(1);
   if (mode != ExchangeMode::automatic) return;
   if (gpus_run_alone())
-    mode_ = ExchangeMode::overlap;  // what has been packed is told at once
+    mode_ = ExchangeMode::overlap;  // packed values are posted immediately
   else
     trial_ = std::make_unique<Trial>(with_task && tries_task);
 }
@@ -178,8 +178,8 @@ std::unique_ptr<PersistentCg<T>> DistributedOperator<T>::persistent_cg(Persisten
   return make_gpu_persistent_cg<T>(communicator_, subdomain_.map, *rows_, ordering.span(), exchange_of(1), systems);
 }
 
-/// Most of the cells are interior ones: vectors are in the ordering of their form's unknowns, or of their operator
-/// where that has one, and only what interface cells need is moved.
+/// Takes the interior part's ordering for the vectors, since most cells are interior: that of its operator if it has
+/// one, else that of its form's unknowns. Only the entries that interface cells need are permuted.
 template <std::floating_point T>
 void DistributedOperator<T>::take_ordering_of_interior() {
   const std::vector<std::int32_t>& unknowns = subdomain_.interior_unknowns;
@@ -220,7 +220,7 @@ InterfaceSum<T>& DistributedOperator<T>::interface_sum(int stride) const {
   return *sum;
 }
 
-/// Has the contributions that are packed travel, and does meanwhile what needs none of the others'.
+/// Exchanges the packed contributions and calls meanwhile(), work that needs no contributions of other processes.
 template <std::floating_point T>
 template <class Work>
 void DistributedOperator<T>::exchange(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const {
@@ -243,7 +243,7 @@ void DistributedOperator<T>::exchange(InterfaceSum<T>& sum, ExchangeMode mode, c
   record_.sent_bytes += sum.sent_bytes();
 }
 
-/// The same for a GPU, which is given what it does meanwhile at once, and what it does with what has arrived.
+/// The same for a GPU, to which all work is enqueued without waiting: meanwhile() first, then the use of what arrives.
 template <std::floating_point T>
 template <class Work>
 void DistributedOperator<T>::exchange_of_gpu(InterfaceSum<T>& sum, ExchangeMode mode, const Work& meanwhile) const {
@@ -257,12 +257,12 @@ void DistributedOperator<T>::exchange_of_gpu(InterfaceSum<T>& sum, ExchangeMode 
   record_.sent_bytes += sum.sent_bytes();
 }
 
-/// The times of a GPU's last product, which it may not have ended when that returned.
+/// Adds the times of a GPU's last product, which may not have ended when it returned, to the record.
 template <std::floating_point T>
 void DistributedOperator<T>::take_times() const {
   if (!has_times_ || cuda_is_capturing()) return;
   has_times_ = false;
-  // Where GPUs run alone, the first products wait for others to be as far, and those that count are recorded.
+  // If the GPUs run alone, the first products wait for the other processes; the products that count are in CUDA graphs.
   constexpr int cold = 4;
   if (gpus_run_alone() && products_seen_++ < cold) return;
   record_.multiplying += stopwatch_->seconds(0, 1);
@@ -270,7 +270,7 @@ void DistributedOperator<T>::take_times() const {
   ++timed_products_;
 }
 
-/// A moment of a product that is not recorded: what is, has no times, and is run often.
+/// Records a moment of a product, unless it is being captured into a CUDA graph, where events have no times.
 template <std::floating_point T>
 void DistributedOperator<T>::mark(int moment) const {
   if (cuda_is_capturing()) return;
@@ -312,8 +312,8 @@ void DistributedOperator<T>::sum_energies(const double* of_parts, int stride, do
   if (this->device() == Device::cuda) give(sums, energies, Device::cuda);
 }
 
-/// Interior cells write over what both kinds contribute to, so that interface cells have a place of their own where
-/// there are interior ones.
+/// Buffers and indices of the interface rows. Interior cells overwrite the rows that both kinds of cells contribute to;
+/// so if there are interior cells, contributions of interface cells have a buffer of their own.
 template <std::floating_point T>
 InterfaceRows<T> DistributedOperator<T>::interface_rows(T* y, int stride) const {
   const std::int64_t first = subdomain_.first_interface, count = subdomain_.map.size() - first;
@@ -327,7 +327,7 @@ InterfaceRows<T> DistributedOperator<T>::interface_rows(T* y, int stride) const 
           .of_first = y + first * stride};
 }
 
-/// To what interior cells have left in y, but for what other processes have too.
+/// Adds the interface cells' contributions to y, except for shared unknowns.
 template <std::floating_point T>
 void DistributedOperator<T>::add_contributions(const InterfaceRows<T>& rows, int stride) const {
   if (this->device() == Device::cuda)

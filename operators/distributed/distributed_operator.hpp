@@ -1,6 +1,6 @@
 #pragma once
 
-// A product over several processes, after Kreutzer et al. 2012, section III-A, of which the modes have their names.
+// Products over several processes after Kreutzer et al. 2012, section III-A, from which the modes have their names.
 
 #include <functional>
 #include <map>
@@ -29,14 +29,13 @@ namespace femcg::operators {
 /// Exchange statistics of one process. A GPU's times are by its own clock.
 struct ExchangeRecord {
   std::int64_t products = 0, messages = 0, sent_bytes = 0;
-  double multiplying = 0, waiting = 0;  ///< seconds: with its own cells; for the others
+  double multiplying = 0, waiting = 0;  ///< seconds: of products with its own cells; of waiting for the others
 };
 
-/// y = A x, A being the sum of what the parts of all processes contribute. Each process has two operators of the
-/// catalogue, of any kind, made from its own cells, or rows, as from a small problem of their own: of those at the
-/// interface to others, whose part of y is sent, and of the interior ones. The natural order of x and y is that of
-/// IndexMap; their ordering that of the interior part or operator. Every mode computes the same sums in the same order:
-/// the results have the same bits.
+/// y = A x, where A is the sum of the processes' contributions. Each process has two operators of the catalogue, of any
+/// kind, made from its own cells or rows as from a small problem: one of the interface cells, whose part of y is
+/// exchanged, and one of the interior cells. The natural order of x and y is that of IndexMap; `ordering` is that of
+/// the interior part. All modes compute the same sums in the same order: their results have the same bits.
 template <std::floating_point T>
 class DistributedOperator final
     : public Operator<T>,
@@ -47,18 +46,18 @@ class DistributedOperator final
       public WithLaunch,
       public std::conditional_t<std::is_same_v<T, double>, WithSinglePrecision, std::monostate> {
  public:
-  /// The operators of the share's two parts, which are on this device, null where a part has no unknown. Communicator
-  /// and share must outlive it. `stop`: see DistributedVectors. `tries_task`: whether automatic may take task mode.
-  /// Collective, and so is its end (GpuExchange). Throws std::invalid_argument where `mode` is task and the library of
-  /// messages takes no threads, or the device is a GPU.
+  /// Takes the operators of the subdomain's two parts, which are on this device; null for a part without unknowns.
+  /// Communicator and subdomain must outlive it. `stop`: see DistributedVectors. `tries_task`: automatic may select
+  /// task mode. Collective, as is the destructor (GpuExchange). Throws std::invalid_argument if `mode` is task and MPI
+  /// does not support calls from other threads, or the device is a GPU.
   DistributedOperator(const Communicator& communicator, const Subdomain& subdomain, Device device,
                       std::unique_ptr<Operator<T>> interior, std::unique_ptr<Operator<T>> interface, ExchangeMode mode,
                       std::function<bool()> stop = {}, bool tries_task = true);
   ~DistributedOperator() override;
 
-  /// Keeps what the persistent kernel over all processes needs, where their GPUs may have it and it is wanted for a
-  /// system of this size: the matrices that the operators of the two parts were made from, as they are in these; null
-  /// where a part has no unknown. Collective.
+  /// Keeps the data of the persistent kernel over all processes, if their GPUs can run it and it is wanted for a system
+  /// of this size. `interior`, `interface`: the matrices, with their rounding, from which the parts' operators were
+  /// made; null for a part without unknowns. Collective.
   void keep_rows(const CsrMatrix<T>* interior, const CsrMatrix<T>* interface, PersistentFor systems);
 
   const DistributedVectors<T>& vector_kernels() const override { return vectors_; }
@@ -68,7 +67,7 @@ class DistributedOperator final
   }
   /// Launch options for the operators of both parts, which must offer WithLaunch.
   void launch_as(const Options& given) override;
-  /// For double precision; collective.
+  /// The operator in single precision, of an operator in double precision. Null if a process has none. Collective.
   std::unique_ptr<Operator<float>> in_single_precision(std::string_view name) const;
   /// The operator of the larger part of this process; null where there is none.
   const Operator<T>* largest_part() const;
@@ -79,12 +78,12 @@ class DistributedOperator final
   /// Footprint of this process's operators.
   Footprint footprint() const override;
   std::map<std::string, std::string> chosen() const override;
-  /// The mode that is used, or was found.
+  /// The mode in use.
   ExchangeMode mode() const { return mode_; }
-  /// True if products still try modes.
+  /// True while products are timing trials of the modes.
   bool seeks_mode() const { return trial_ != nullptr; }
   ExchangeRecord record() const;
-  /// True if products and sums are the GPUs' alone, so that iterations can be recorded.
+  /// True if products and sums involve the GPUs only, so that iterations can be captured in CUDA graphs.
   bool gpus_run_alone() const { return vectors_.gpus_sum(); }
 
  private:
@@ -111,20 +110,20 @@ class DistributedOperator final
   const Subdomain& subdomain_;
   std::unique_ptr<Part> interior_, interface_;
   std::optional<CompleteRows<T>> rows_;  ///< for the persistent kernel
-  Vector<std::int32_t> ordering_;        ///< empty where it is the natural one
-  Vector<std::int32_t> places_of_both_;  ///< in this ordering, of the unknowns that both kinds of cells have
+  Vector<std::int32_t> ordering_;        ///< empty for the natural ordering
+  Vector<std::int32_t> places_of_both_;  ///< in `ordering`, local indices of the unknowns of both kinds of cells
   DistributedVectors<T> vectors_;
   DistributedMultiVectors<T> columns_;
   mutable ExchangeMode mode_;
-  mutable std::unique_ptr<Trial> trial_;  ///< while the mode is sought
+  mutable std::unique_ptr<Trial> trial_;  ///< during timing trials
   mutable std::unique_ptr<ProgressThread> progress_thread_;
   mutable std::map<int, std::unique_ptr<InterfaceSum<T>>> sums_;      ///< by stride
-  mutable std::map<int, std::unique_ptr<GpuExchange<T>>> exchanges_;  ///< the same between GPUs
-  mutable Vector<T> at_interface_;            ///< what interface cells contribute, while they are not the only ones
-  mutable Vector<double> energies_of_parts_;  ///< interface, interior; zero of a part that is not there
-  mutable int stride_of_energies_ = 1;        ///< what they stand at
-  mutable HostNumbers energies_;              ///< of both, of a GPU
-  mutable std::unique_ptr<SideStream> side_;  ///< with interface cells, of a GPU that runs alone
+  mutable std::map<int, std::unique_ptr<GpuExchange<T>>> exchanges_;  ///< by stride, if the GPUs run alone
+  mutable Vector<T> at_interface_;            ///< contributions of interface cells, if there are interior cells
+  mutable Vector<double> energies_of_parts_;  ///< of interface and interior; 0 for a part that does not exist
+  mutable int stride_of_energies_ = 1;        ///< of energies_of_parts_
+  mutable HostNumbers energies_;              ///< sums of both parts, on a GPU
+  mutable std::unique_ptr<SideStream> side_;  ///< for interface cells, if the GPUs run alone
   mutable std::unique_ptr<GpuStopwatch> stopwatch_;
   mutable bool has_times_ = false;  ///< of a product, not yet in the record
   mutable std::int64_t products_seen_ = 0, timed_products_ = 0;

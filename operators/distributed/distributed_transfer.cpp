@@ -19,7 +19,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// The lists of all processes by rank, on the first; on the others an empty one each.
+/// The lists of all processes by rank, on the first process; empty lists on the others.
 template <class Number>
 std::vector<std::vector<Number>> lists_on_first(const Communicator& communicator, std::span<const Number> mine) {
   std::vector<std::vector<Number>> all(static_cast<std::size_t>(communicator.size()));
@@ -43,7 +43,7 @@ class DistributedTransfer final : public Transfer<T> {
                       std::unique_ptr<Transfer<T>> owned, Device device)
       : communicator_(communicator), fine_(fine), coarse_(coarse), owned_(std::move(owned)), device_(device) {}
 
-  /// Then the owners' values and the zeros of ghosts are added up.
+  /// Prolongs to owned rows, sets ghosts to zero, and adds up all copies of shared unknowns.
   void prolong_rows(const Vector<T>& coarse, int stride, Vector<T>& fine) const override {
     owned_->prolong_rows(coarse, stride, fine);
     Vector<T> ghosts = part_of(fine, std::int64_t{fine_.owned} * stride, std::int64_t{fine_.ghosts()} * stride);
@@ -74,8 +74,8 @@ class DistributedTransfer final : public Transfer<T> {
   mutable std::map<int, std::unique_ptr<Sums>> sums_;  ///< by stride
 };
 
-/// The first process exchanges with each other one as many rows as that has unknowns, in one direction those of the
-/// residual, in the other those of the correction.
+/// Transfer to a level on the first process: that process exchanges one row per unknown with each other process, of the
+/// residual in one direction and of the correction in the other.
 template <std::floating_point T>
 class GatheringTransfer final : public Transfer<T> {
  public:
@@ -110,7 +110,7 @@ class GatheringTransfer final : public Transfer<T> {
     for (std::size_t rank = 0; rank < owners_.size(); ++rank) {
       const auto& [begin, count] = owners_[rank];
       const Vector<T>& from = rank == 0 ? buffers.mine : buffers.others;
-      // Numbers of what a process owns differ, so that threads write apart.
+      // Global indices of owned unknowns are distinct: threads write to distinct rows.
       for_each_row(count, [&](std::int64_t i) {
         std::copy_n(from.data() + (begin + i) * stride, stride, residual.data() + numbers_[begin + i] * stride);
       });
@@ -150,12 +150,12 @@ class GatheringTransfer final : public Transfer<T> {
 
  private:
   struct Owned {
-    std::int64_t begin, count;  ///< in numbers_
+    std::int64_t begin, count;  ///< range of numbers_
   };
-  /// Buffers and messages for rows of one length.
+  /// Buffers and messages for rows of one stride.
   struct Buffers {
-    Vector<T> mine, others;                  ///< sent and received; of the first process, for all processes by rank
-    Vector<T> whole, zero, on_host, on_gpu;  ///< all unknowns, zeros, `whole` on the host, and this process's unknowns
+    Vector<T> mine, others;                  ///< sent and received; on the first process for all processes by rank
+    Vector<T> whole, zero, on_host, on_gpu;  ///< all unknowns, zeros, `whole` on the host, this process's unknowns
     std::unique_ptr<NeighbourMessages> messages;
 
     Vector<T>& whole_on_host() { return on_host.size() > 0 ? on_host : whole; }
@@ -199,10 +199,10 @@ class GatheringTransfer final : public Transfer<T> {
 
   const Communicator& communicator_;
   std::unique_ptr<Transfer<T>> on_first_;
-  std::int64_t size_, unknowns_ = 0;  ///< of this process; of all, on the first
+  std::int64_t size_, unknowns_ = 0;  ///< of this process; of all processes, on the first one
   Device device_;
-  std::vector<std::int64_t> numbers_;                        ///< of what the first process receives
-  std::vector<Owned> owners_;                                ///< by rank: what each owns comes first
+  std::vector<std::int64_t> numbers_;                        ///< global indices of its received values
+  std::vector<Owned> owners_;                                ///< by rank: range of the owned ones
   mutable std::map<int, std::unique_ptr<Buffers>> buffers_;  ///< by stride
 };
 

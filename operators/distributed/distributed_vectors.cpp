@@ -11,13 +11,13 @@ namespace femcg::operators {
 
 namespace {
 
-/// Numbers of an iteration that nobody asks for: those of a pass over ghosts.
+/// Scalars of an iteration that are discarded: those of a kernel over ghosts.
 struct Unused {
   Vector<double> numbers{CgScalars::count};
   CgScalars scalars{numbers, 0};
 };
 
-/// The passes on the host, whose sums run over the first entries of a map, which are owned.
+/// Vector kernels of the host whose sums run over the owned entries of a map, which come first.
 template <std::floating_point T>
 class OwnedSums final : public VectorKernels<T> {
  public:
@@ -68,7 +68,7 @@ class OwnedSums final : public VectorKernels<T> {
   }
 
  private:
-  /// Calls pass(first, count, sums) on the entries that are owned, and on the ghosts.
+  /// Calls pass(first, count, sums) on the owned entries and, with sums that are discarded, on the ghosts.
   template <class Pass>
   void on_both(CgScalars& sums, const Pass& pass) const {
     pass(std::int64_t{0}, std::int64_t{map_.owned}, sums);
@@ -118,7 +118,7 @@ bool DistributedVectors<T>::asked_to_stop() const {
 
 template <std::floating_point T>
 Summands DistributedVectors<T>::summands(const double* a, const double* b, int count, double* energies) const {
-  double* norms = waiting_ != nullptr ? waiting_->rz.data() : nullptr;  // and r'r behind it
+  double* norms = waiting_ != nullptr ? waiting_->rz.data() : nullptr;  // followed by r'r
   ++sum_count_;
   waiting_ = nullptr;
   return {a, b, count, energies, norms, norms != nullptr ? 2 : 0};

@@ -15,17 +15,17 @@
 
 namespace femcg::operators {
 
-/// Some entries of a vector that is kept elsewhere.
+/// A view of some entries of a vector.
 template <class T>
 Vector<T> part_of(Vector<T>& vector, std::int64_t first, std::int64_t count) {
   return Vector<T>(vector.data() + first, count, vector.device());
 }
 template <class T>
 const Vector<T> part_of(const Vector<T>& vector, std::int64_t first, std::int64_t count) {
-  return Vector<T>(const_cast<T*>(vector.data()) + first, count, vector.device());  // const as a whole
+  return Vector<T>(const_cast<T*>(vector.data()) + first, count, vector.device());  // the view is const
 }
 
-/// The same entries of a diagonal that may not be there.
+/// A view of some entries of a diagonal; null if there is none.
 struct DiagonalPart {
   DiagonalPart(const InverseDiagonal* whole, std::int64_t first, std::int64_t count) {
     if (whole != nullptr) part.emplace(const_cast<float*>(whole->data()) + first, count, whole->device());
@@ -34,11 +34,11 @@ struct DiagonalPart {
   std::optional<InverseDiagonal> part;
 };
 
-/// Numbers that a device writes and the host reads: page-locked memory, for a GPU.
+/// Values that a device writes and the host reads; for a GPU in page-locked memory.
 class HostNumbers {
  public:
   HostNumbers(std::int64_t count, Device device);
-  /// On the device that writes them. They are there when its work is done.
+  /// The values on the device that writes them; valid once its work is done.
   Vector<double>& on_device() { return numbers_; }
   std::span<double> values() { return {numbers_.data(), static_cast<std::size_t>(numbers_.size())}; }
 
@@ -47,34 +47,33 @@ class HostNumbers {
   Vector<double> numbers_;
 };
 
-/// Gives a device these numbers.
+/// Copies values of the host to a device.
 void give(std::span<const double> numbers, double* to, Device device);
 
-/// The passes of CG over vectors of which each process has its share: each makes them on all its entries, ghosts
-/// included, and the sums run over those that it owns, and then over the processes. On a GPU a sum is the host's to
-/// wait for, unless GPUs make them.
+/// Vector kernels of CG over the subdomains of several processes: they run on all local entries, ghosts included; sums
+/// run over the owned entries and then over the processes. With a GPU the host waits for each sum, unless the GPUs sum.
 ///
-/// With every sum goes whether a process is asked to end, so that all of them learn it at the same time.
+/// Every sum includes the request to stop, so that all processes learn of it at the same time.
 template <std::floating_point T>
 class DistributedVectors final : public VectorKernels<T>, public VectorOwnership, public WithDelayedSums {
  public:
-  /// Both must outlive it. `stop` may be empty.
+  /// Communicator and map must outlive it. `stop` returns true if this process is asked to stop; it may be empty.
   DistributedVectors(const Communicator& communicator, const IndexMap& map, Device device, std::function<bool()> stop);
 
-  /// True if any process was asked to end when the last sum was made; the same for all. Where GPUs make the sums, which
-  /// say nothing of that, the processes ask each other in every 16th call: together then.
+  /// True if any process was asked to stop at the time of the last sum; the same on all. If the GPUs sum, which do not
+  /// carry the request, every 16th call is a sum over the processes: calls are then collective.
   bool asked_to_stop() const;
-  /// True if GPUs make the sums (GpuSums), and the host waits for none.
+  /// True if the GPUs sum over the processes (GpuSums), and the host waits for no sum.
   bool gpus_sum() const { return gpu_sums_ != nullptr; }
   const GpuSums& gpu_sums() const { return *gpu_sums_; }
-  /// The next values that a GPU adds up: energies a_c + b_c, c < count, and delayed sums.
+  /// The values that a GPU adds up next: energies a_c + b_c, c < count, and the delayed sums.
   Summands summands(const double* a, const double* b, int count, double* energies) const;
-  /// Replaces what the processes have of energies by their sums, together with what was delayed. A GPU is done with its
-  /// work.
+  /// Replaces this process's energies by sums over all processes, together with the delayed sums. The GPU's work must
+  /// be done.
   void sum_energies(std::span<double> energies) const;
-  /// Replaces numbers of the host by their sums; with them goes whether a process was asked to end.
+  /// Replaces values of the host by their sums over the processes; the request to stop is summed with them.
   void sum_with_request(std::span<double> numbers) const;
-  /// Sums over processes in its passes and products so far.
+  /// Number of sums over the processes so far, of kernels and products.
   std::int64_t sums() const { return sum_count_; }
 
   double sum(double mine) const override { return communicator_->sum(mine); }
@@ -104,9 +103,9 @@ class DistributedVectors final : public VectorKernels<T>, public VectorOwnership
   void dot(const Vector<T>& a, const Vector<T>& b, Scalar& result) const override;
 
  private:
-  /// The passes whose sums are asked for now.
+  /// The kernels that make the sums requested now.
   const VectorKernels<T>& passes() const { return gpus_sum() && !delayed_ ? *all_ : *mine_; }
-  /// Where a pass leaves its norms, which sum_norms then adds up where the pass has not.
+  /// Destination of a kernel's norms; sum_norms then sums them over the processes if the kernel has not.
   CgScalars& norms_for(CgScalars& next) const { return gpus_sum() ? next : sums_; }
   void sum_norms(CgScalars& next) const;
 
@@ -114,12 +113,12 @@ class DistributedVectors final : public VectorKernels<T>, public VectorOwnership
   const IndexMap* map_;
   Device device_;
   std::unique_ptr<GpuSums> gpu_sums_;
-  std::unique_ptr<VectorKernels<T>> mine_;  ///< with sums of the entries that are owned
-  std::unique_ptr<VectorKernels<T>> all_;   ///< with those of all processes, where GPUs make them
-  mutable HostNumbers numbers_;             ///< their sums
+  std::unique_ptr<VectorKernels<T>> mine_;  ///< with sums over the owned entries
+  std::unique_ptr<VectorKernels<T>> all_;   ///< with sums over all processes, by the GPUs
+  mutable HostNumbers numbers_;             ///< local sums
   mutable CgScalars sums_;
-  mutable bool delayed_ = false, under_way_ = false;  ///< sums that wait for a product, or are made beside it
-  mutable CgScalars* waiting_ = nullptr;              ///< for sums that were delayed
+  mutable bool delayed_ = false, under_way_ = false;  ///< sums that wait for a product; sums in flight during a product
+  mutable CgScalars* waiting_ = nullptr;              ///< destination of the delayed sums
   mutable std::int64_t sum_count_ = 0;
   std::function<bool()> stop_;
   mutable bool asked_to_stop_ = false;

@@ -12,28 +12,28 @@
 
 namespace femcg::operators {
 
-/// y_i = sum of what each process contributes to the unknowns that it shares: each sends what it has to all others that
-/// have the unknown, and adds up in the order of ranks, so that all copies have the same bits. One exchange.
+/// y_i = sum of all processes' contributions to a shared unknown i: each process sends its contributions to all others
+/// that have the unknown, and adds up in the order of ranks, so that all copies have the same bits. One exchange.
 ///
-/// The vectors here are the interface's: entry 0 is unknown IndexMap::first_shared. Several vectors may lie
-/// interleaved. On a GPU the host waits in start() and finish() alone; GpuExchange does the same without it.
+/// Vectors are the interface's: entry 0 is unknown IndexMap::first_shared. Several vectors may be interleaved. With a
+/// GPU the host waits in start() and finish() only; GpuExchange works without the host.
 template <std::floating_point T>
 class InterfaceSum {
  public:
-  /// Sums of vectors on a device. The communicator must outlive it.
+  /// For vectors on `device`. The communicator must outlive the object.
   InterfaceSum(const Communicator& communicator, const IndexMap& map, int stride = 1, Device device = Device::host);
 
   int stride() const { return stride_; }
-  /// Takes this process's contributions.
+  /// Packs this process's contributions.
   void pack(const T* contributions);
-  /// Sends them; returns at once, but for a GPU, which has to have them.
+  /// Starts sending; does not wait, except for a GPU to end packing.
   void start();
-  /// Waits for those of the others.
+  /// Waits for the contributions of the others.
   void finish();
-  /// The sums, from the contributions that were packed.
+  /// Computes the sums, own contributions included.
   void add(T* sums) const;
 
-  /// All of these at once: contributions in place become the sums.
+  /// All of these steps; contributions are replaced by the sums.
   void add_up(T* contributions) {
     pack(contributions);
     start();
@@ -49,7 +49,7 @@ class InterfaceSum {
   std::int64_t message_count_;
   InterfacePlan plan_;
   std::unique_ptr<GpuInterface<T>> gpu_;
-  Vector<T> sent_, received_;  ///< on the host; behind what others have, received has the own contributions
+  Vector<T> sent_, received_;  ///< on the host; received: of others, then own contributions
   std::unique_ptr<NeighbourMessages> messages_;
 };
 

@@ -1,9 +1,9 @@
-// Two kernels, a thread a number. Sending reads a place and a number and writes the number into the memory of another
-// GPU; the block that ends last tells each of them. Receiving waits for what others have told, reads the contributions
-// and what was received, and writes y; its first block adds up numbers over the processes.
+// Two kernels, one thread a value. send_kernel reads an index and a value and writes the value into the memory of
+// another GPU; the block that ends last posts the epoch to each of them. receive_kernel waits for the epochs of the
+// others, reads own and received contributions, and writes y; its first block adds up values over the processes.
 //
-// What is received lies in one of two buffers in turn: who sends an epoch has been told of the epoch before by the
-// process that it sends to, which has then read what it received in the epoch before that.
+// Received values alternate between two buffers, which suffices: a process that sends in an epoch has been posted the
+// previous epoch by the receiver, which by then has read what it received in the epoch before that.
 
 #include <algorithm>
 #include <exception>
@@ -30,16 +30,16 @@ constexpr int block_threads = 256;
 
 std::int64_t blocks(std::int64_t threads) { return cuda::blocks_of(threads, block_threads); }
 
-/// What lies before what is received.
+/// Precedes the received values.
 struct Header {
-  Epoch epoch;                 ///< the last, of this GPU's own
-  Epoch told[most_processes];  ///< the last that each process has told of
+  Epoch epoch;                 ///< the last epoch, counted by this GPU
+  Epoch told[most_processes];  ///< the last epoch that each process has posted
 };
 constexpr std::int64_t header_bytes = 1024;
 static_assert(sizeof(Header) <= header_bytes);
 
-/// Neighbours, and where this process's numbers lie with them: those from `first` on at received + to, and every second
-/// time `turn` further.
+/// Neighbours, and the location of this process's values in their memory: those from `first` on at received + to, in
+/// odd epochs `turn` values further.
 template <class T>
 struct Neighbours {
   int count = 0;
@@ -70,7 +70,8 @@ __global__ void __launch_bounds__(block_threads)
     cuda::post(&neighbours.header[k]->told[rank], epoch);
 }
 
-/// The sum of a shared unknown is that of its terms, which are numbers received, and behind them the own contributions.
+/// Sums over an interface: terms of each shared unknown are indices of received rows or, from received_rows on, of own
+/// contributions.
 template <class T>
 struct Sums {
   int stride;
@@ -80,7 +81,7 @@ struct Sums {
   const std::int32_t* terms;
 };
 
-/// Every thread of one block calls it.
+/// Adds up the summands over the processes. Called by all threads of one block.
 __device__ void sum_over_all(const cuda::ProcessSums& processes, const Summands& of) {
   if (of.count + of.more_count == 0) return;
   cuda::sum_over_processes(
@@ -133,9 +134,9 @@ class PeerExchange final : public GpuExchange<T> {
       : PeerExchange(communicator, InterfacePlan(map, communicator.rank()), messages_of(map, stride), stride, sums) {}
   ~PeerExchange() override {
     if (std::uncaught_exceptions() > 0) return;
-    cudaStreamSynchronize(cuda::stream());  // which may still write there
+    cudaStreamSynchronize(cuda::stream());  // kernels may still write to peers
     peers_.clear();
-    communicator_.sum(0.0);  // memory that others write to goes after they have closed it
+    communicator_.sum(0.0);  // peers have closed this process's memory before it is freed
   }
 
   void send(const T* contributions) override {
@@ -182,7 +183,7 @@ class PeerExchange final : public GpuExchange<T> {
       neighbours_.to[k] = all_firsts[message.rank][communicator.rank()];
       neighbours_.turn[k] = all_numbers[message.rank].front();
     }
-    communicator.sum(0.0);  // all have opened what others write to next
+    communicator.sum(0.0);  // all have opened the memory before it is written to
   }
   const Header* header() const { return reinterpret_cast<const Header*>(memory_.data()); }
   Header* header() { return reinterpret_cast<Header*>(memory_.data()); }
@@ -190,10 +191,10 @@ class PeerExchange final : public GpuExchange<T> {
   const Communicator& communicator_;
   const GpuSums& sums_;
   int stride_;
-  std::int64_t rows_;  ///< that are sent, and as many are received
+  std::int64_t rows_;  ///< sent, and as many received
   PlanOnGpu plan_;
   Vector<unsigned> arrived_;
-  cuda::SharedMemory memory_;  ///< a header, and what is received, twice
+  cuda::SharedMemory memory_;  ///< header, and two buffers of received values
   std::vector<cuda::PeerMemory> peers_;
   Neighbours<T> neighbours_;
 };

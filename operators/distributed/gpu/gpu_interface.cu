@@ -1,8 +1,8 @@
-// A thread a number. Packing reads a place and a number and writes a number, to the memory of the host where messages
-// are sent from; the sums read an offset, and a place and a number for each process that has the unknown.
+// One thread a value. Packing reads an index and a value and writes a value, to the page-locked host memory that
+// messages are sent from; the sums read an offset, and an index and a value for each process that has the unknown.
 //
-// Numbers travel while the GPU multiplies: packing comes before the interior cells on the one stream, what has arrived
-// is copied on another, and the sums wait for both.
+// Messages travel while the GPU multiplies: packing comes before the interior cells in the one stream, received values
+// are copied in another, and the sums wait for both.
 
 #include <algorithm>
 #include <array>
@@ -25,7 +25,7 @@ constexpr int block_threads = 256;
 
 std::int64_t blocks(std::int64_t threads) { return cuda::blocks_of(threads, block_threads); }
 
-/// In the order of terms, which is that of the processes.
+/// Adds the terms of each shared unknown in the order of the processes.
 template <class T>
 __global__ void add_kernel(std::int64_t numbers, int stride, const T* received, const std::int64_t* offsets,
                            const std::int32_t* terms, T* sums) {
@@ -92,7 +92,7 @@ class CudaInterface final : public GpuInterface<T> {
         received_(numbers_ * std::int64_t{sizeof(T)}),
         there_(numbers_ + shared_, Device::cuda) {}
 
-  /// Waits for what is on its way, from memory that goes next.
+  /// Waits for copies in flight, since their memory is freed next.
   ~CudaInterface() override {
     cudaStreamSynchronize(copies_.of);
     cudaStreamSynchronize(cuda::stream());
@@ -104,7 +104,7 @@ class CudaInterface final : public GpuInterface<T> {
   void pack(const T* contributions) override {
     cuda_gather_rows(contributions, plan_.places, plan_.places.size(), stride_, sent());
     packed_event_.record(cuda::stream());
-    // Behind what others have, in their order with the sums of the product before.
+    // Own contributions go behind the received ones; in this stream, hence after the sums of the previous product.
     if (shared_ > 0)
       check(cudaMemcpyAsync(there_.data() + numbers_, contributions, static_cast<std::size_t>(shared_) * sizeof(T),
                             cudaMemcpyDeviceToDevice, cuda::stream()),
@@ -114,7 +114,7 @@ class CudaInterface final : public GpuInterface<T> {
   void wait_until_packed() override { check(cudaEventSynchronize(packed_event_.of), "waiting for the GPU"); }
 
   void fetch() override {
-    // The sums of the product before have been read: they were given to the GPU before what is packed now.
+    // The sums of the previous product have read this buffer: they were enqueued before the packing that has ended.
     if (numbers_ > 0)
       check(cudaMemcpyAsync(there_.data(), received(), static_cast<std::size_t>(numbers_) * sizeof(T),
                             cudaMemcpyHostToDevice, copies_.of),
@@ -133,7 +133,7 @@ class CudaInterface final : public GpuInterface<T> {
   std::int64_t numbers_, shared_;
   PlanOnGpu plan_;
   PageLocked sent_, received_;
-  Vector<T> there_;  ///< what has arrived, and behind it the own contributions
+  Vector<T> there_;  ///< received values, then own contributions
   Stream copies_;
   Event packed_event_{cudaEventDisableTiming}, arrived_event_{cudaEventDisableTiming};
 };

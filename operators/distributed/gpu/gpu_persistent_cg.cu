@@ -1,5 +1,5 @@
-// The loop of persistent_rows.cu with rows that are divided between processes: what each kernel must know of the
-// others.
+// The persistent kernel of persistent_rows.cu with rows distributed over processes: the data that each kernel needs of
+// the others.
 
 #include "operators/distributed/gpu/gpu_persistent_cg.hpp"
 
@@ -24,7 +24,7 @@ using cuda::SentEntry;
 using cuda::SentRange;
 using cuda::TaggedValue;
 
-/// The rows of a process, on its GPU, entry by entry of its vectors.
+/// The rows of a process on its GPU, in the order of its vectors.
 template <class T>
 struct DividedRows {
   using Value = T;
@@ -44,7 +44,7 @@ struct DividedRows {
   __device__ T value(const Row& row, std::int32_t k) const { return values[row.begin + k]; }
 };
 
-/// Those rows in the order of the vectors.
+/// The rows and columns of a matrix in the order of the vectors.
 template <class T>
 CsrMatrix<T> in_ordering(const CsrMatrix<T>& matrix, std::span<const std::int32_t> ordering,
                          std::span<const std::int32_t> places) {
@@ -70,7 +70,7 @@ CsrMatrix<T> in_ordering(const CsrMatrix<T>& matrix, std::span<const std::int32_
   return ordered;
 }
 
-/// What another process needs of this one: entries, in the order of its own places from `to` on.
+/// Entries that another process needs of this one, for its halo buffer from index `to` on.
 struct Request {
   int process;
   std::int32_t to;
@@ -81,7 +81,7 @@ template <class T>
 std::vector<Request> requests(const Communicator& communicator, const CompleteRows<T>& rows,
                               std::span<const std::int32_t> places) {
   std::vector<int> ranks;
-  std::vector<std::vector<std::int64_t>> wanted;  // the place of the first, and the numbers
+  std::vector<std::vector<std::int64_t>> wanted;  // first index in the halo buffer, then global indices
   for (int rank = 0; rank < communicator.size(); ++rank) {
     if (rank == communicator.rank()) continue;
     ranks.push_back(rank);
@@ -128,22 +128,22 @@ class GpuLoop final : public PersistentCg<T> {
     list_sent(requests(communicator, rows, places), of_blocks.layout, copied(packed.of_row, Device::host));
     loop_ = cuda::make_persistent_loop<T>(std::move(packed), peers_);
     if (communicator.sum(loop_ ? 0.0 : 1.0) > 0) loop_.reset();
-    synchronize(Device::cuda);  // the rows go
+    synchronize(Device::cuda);  // before the rows are freed
   }
   ~GpuLoop() override {
     if (std::uncaught_exceptions() > 0) return;
     cudaStreamSynchronize(cuda::stream());
     opened_memory_.clear();
-    communicator_.sum(0.0);  // memory that others write to goes after they have closed it
+    communicator_.sum(0.0);  // peers have closed this process's memory before it is freed
   }
 
-  /// The same on all processes.
+  /// True if the kernel can run; the same on all processes.
   bool is_there() const { return loop_ != nullptr; }
 
   void iterate(std::int64_t iterations, SingleReduction<T>& vectors, const InverseDiagonal* inverse_diagonal,
                Vector<T>& x, Vector<T>& r, Vector<double>& scalars) const override {
     loop_->iterate(iterations, vectors, inverse_diagonal, x, r, scalars);
-    // The sum of what owners have and of zeros. Shared unknowns lie at their numbers, whatever the ordering.
+    // Ghosts of x by a sum of the owners' values and zeros. Shared unknowns have the same index in any ordering.
     T* of_x = x.data() + first_shared_;
     copy_bytes(of_x, Device::cuda, shared_.data(), Device::cuda, own_shared_ * std::int64_t{sizeof(T)});
     exchange_.send(shared_.data());
@@ -151,7 +151,7 @@ class GpuLoop final : public PersistentCg<T> {
   }
 
  private:
-  /// Memory that others write to, and theirs.
+  /// Allocates the memory that other processes write to, and opens theirs.
   void share_memory(std::int64_t blocks, std::int64_t ghosts) {
     MultiGpuReduction& reduction = peers_.reduction;
     reduction.processes = communicator_.size();
@@ -174,7 +174,7 @@ class GpuLoop final : public PersistentCg<T> {
     }
   }
 
-  /// Which block has what others need.
+  /// Lists for each block the entries that other processes need.
   void list_sent(const std::vector<Request>& requests, const RowLayout& layout,
                  const Vector<cuda::PersistentRow>& of_rows) {
     std::vector<std::int32_t> block_of(static_cast<std::size_t>(peers_.owned)), place_of(block_of.size());
@@ -206,7 +206,7 @@ class GpuLoop final : public PersistentCg<T> {
   const Communicator& communicator_;
   GpuExchange<T>& exchange_;
   std::int64_t first_shared_, own_shared_;
-  mutable Vector<T> shared_;  ///< of x, 0 in the place of ghosts
+  mutable Vector<T> shared_;  ///< shared entries of x, 0 for ghosts
   std::optional<cuda::SharedMemory> mine_;
   std::vector<cuda::PeerMemory> opened_memory_;
   bool opened_ = true;

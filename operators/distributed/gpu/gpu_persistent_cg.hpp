@@ -13,11 +13,11 @@
 
 namespace femcg::operators {
 
-/// The persistent kernel over all processes, each with the rows of the unknowns that it owns. `ordering` is that of the
-/// vectors, empty where it is the map's. On all processes null where one of them has no rows, or too many for it, or no
-/// room, or, for PersistentFor::faster, where launches are expected to be faster. Ghosts of x are right after each
-/// iterate(), those of the other vectors are not. Collective; so is the end of what it makes, but where a process
-/// fails. The exchange, of one vector, must outlive it.
+/// The persistent kernel over all processes, each with the rows of its owned unknowns. `ordering` is that of the
+/// vectors, empty for the map's. Null on all processes if one of them has no rows, too many rows, or no room for
+/// windows, or, for PersistentFor::faster, if launches are expected to be faster. iterate() makes the ghosts of x
+/// valid, but not those of the other vectors. Collective, as is the destruction of the result unless a process fails.
+/// `exchange`, of stride 1, must outlive the result.
 template <std::floating_point T>
 std::unique_ptr<PersistentCg<T>> make_gpu_persistent_cg(const Communicator& communicator, const IndexMap& map,
                                                         const CompleteRows<T>& rows,

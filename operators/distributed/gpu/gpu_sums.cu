@@ -15,7 +15,7 @@ namespace {
 using cuda::most_processes;
 using cuda::ProcessNumbers;
 
-/// True if all processes are on one host and each has a GPU of its own. Collective.
+/// True if all processes are on one host and each has its own GPU. Collective.
 bool gpus_are_beside_each_other(const Communicator& communicator) {
   const auto gpus = communicator.gathered(cuda_uuids().at(cuda_device_in_use().value()));
   return communicator.size() <= most_processes && on_one_host(communicator) &&
@@ -39,7 +39,7 @@ class PeerSums final : public GpuSums {
     if (std::uncaught_exceptions() > 0) return;
     cudaStreamSynchronize(cuda::stream());
     peers_.clear();
-    communicator_.sum(0.0);  // memory that others write to goes after they have closed it
+    communicator_.sum(0.0);  // peers have closed this process's memory before it is freed
   }
   bool opened() const { return opened_; }
 

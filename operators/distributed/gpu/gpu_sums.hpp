@@ -10,8 +10,8 @@ namespace cuda {
 struct ProcessSums;
 }
 
-/// Numbers of a GPU that are added up over processes: sums_c = sum of a_c + b_c, c < count, b being null for zero; and
-/// the same of `more` numbers in their place.
+/// Values of a GPU to be summed over processes: sums_c = sum of a_c + b_c, c < count, where a null b is zero; and
+/// `more_count` values of `more`, in place.
 struct Summands {
   const double *a = nullptr, *b = nullptr;
   int count = 0;
@@ -20,9 +20,9 @@ struct Summands {
   int more_count = 0;
 };
 
-/// Sums over the processes of one machine that their GPUs make themselves: each writes its numbers into the memory of
-/// all, and adds up what it has there in the order of ranks, so that all have the same bits. Neither the host nor MPI
-/// takes part, so that sums can be recorded with what comes before and after.
+/// Sums over the processes of one host made by their GPUs: each GPU writes its values into the memory of all, and each
+/// adds up its copies in the order of ranks, so that all get the same bits. Neither the host nor MPI takes part, so
+/// that sums can be captured in CUDA graphs with the work around them.
 class GpuSums {
  public:
   virtual ~GpuSums() = default;
@@ -31,9 +31,9 @@ class GpuSums {
   virtual const cuda::ProcessSums& memories() const = 0;
 };
 
-/// Null where a process has no GPU of its own, they are not all of one machine, or CUDA does not let them write into
-/// each other's memory. Collective; so is the end of what it makes, but where a process fails. The communicator must
-/// outlive it.
+/// Null if a process has no GPU of its own, the processes are on several hosts, or CUDA does not let the GPUs write
+/// into each other's memory. Collective, as is the destruction of the result unless a process fails. The communicator
+/// must outlive it.
 std::unique_ptr<GpuSums> make_gpu_sums(const Communicator& communicator);
 
 }  // namespace femcg::operators

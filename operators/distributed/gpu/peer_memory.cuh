@@ -1,7 +1,7 @@
 #pragma once
 
-// Memory of a GPU that the GPUs of other processes on the machine read and write where it lies (CUDA IPC), and how one
-// tells the other that something is there.
+// Memory of a GPU that GPUs of other processes on the host access in place (CUDA IPC), and epochs that one posts to
+// another.
 
 #include <algorithm>
 #include <cstddef>
@@ -17,22 +17,23 @@
 
 namespace femcg::operators::cuda {
 
-/// Of this GPU, for others to open; zero at first.
+/// Memory of this GPU for other processes to open; zero at first.
 class SharedMemory {
  public:
-  /// Whole pieces of what CUDA deals out: with less others would see what lies beside it.
+  /// Allocates whole multiples of CUDA's allocation granularity: otherwise other processes would see adjacent
+  /// allocations.
   explicit SharedMemory(std::int64_t bytes)
       : memory_((std::max<std::int64_t>(bytes, 1) + piece - 1) / piece * piece, Device::cuda) {
     clear(memory_);
-    synchronize(Device::cuda);  // before others write there
+    synchronize(Device::cuda);  // before others write to it
   }
   std::byte* data() { return reinterpret_cast<std::byte*>(memory_.data()); }
   const std::byte* data() const { return reinterpret_cast<const std::byte*>(memory_.data()); }
-  /// Whereby others find it; empty where CUDA does not grant that.
+  /// Handle by which other processes open the memory; empty if CUDA grants none.
   std::string handle() {
     cudaIpcMemHandle_t of_memory{};
     if (cudaIpcGetMemHandle(&of_memory, memory_.data()) != cudaSuccess) {
-      cudaGetLastError();  // it is not sticky, and has been dealt with
+      cudaGetLastError();  // the error is not sticky, and is handled here
       return "";
     }
     return {reinterpret_cast<const char*>(&of_memory), sizeof of_memory};
@@ -43,7 +44,7 @@ class SharedMemory {
   Vector<std::uint8_t> memory_;
 };
 
-/// Of another process's GPU.
+/// Memory of another process's GPU.
 class PeerMemory {
  public:
   explicit PeerMemory(const std::string& handle) {
@@ -54,21 +55,21 @@ class PeerMemory {
     if (cudaIpcOpenMemHandle(&opened, of_memory, cudaIpcMemLazyEnablePeerAccess) == cudaSuccess)
       data_ = static_cast<std::byte*>(opened);
     else
-      cudaGetLastError();  // it is not sticky, and has been dealt with
+      cudaGetLastError();  // the error is not sticky, and is handled here
   }
   PeerMemory(PeerMemory&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
   PeerMemory& operator=(PeerMemory&&) = delete;
   ~PeerMemory() {
     if (data_ != nullptr) cudaIpcCloseMemHandle(data_);
   }
-  /// Null where it cannot be opened.
+  /// Null if the memory could not be opened.
   std::byte* data() const { return data_; }
 
  private:
   std::byte* data_ = nullptr;
 };
 
-/// The epoch that something is of: what was written before is seen by who reads it, on any GPU of the machine.
+/// Epoch of an exchange, posted with release and awaited with acquire semantics on all GPUs of the host.
 using Epoch = unsigned long long;
 __device__ inline void post(Epoch* to, Epoch epoch) {
   asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(to), "l"(epoch) : "memory");

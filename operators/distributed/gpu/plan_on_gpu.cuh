@@ -10,7 +10,7 @@
 
 namespace femcg::operators {
 
-/// The lists of an InterfacePlan, on the GPU.
+/// The lists of an InterfacePlan on the GPU.
 struct PlanOnGpu {
   explicit PlanOnGpu(const InterfacePlan& plan)
       : places(there(plan.places)), offsets(there(plan.offsets)), terms(there(plan.terms)) {}

@@ -21,15 +21,15 @@ void for_row(const CsrMatrix<T>& matrix, std::int32_t row, const Visit& visit) {
     visit(matrix.columns[k], matrix.values[k]);
 }
 
-/// What other processes contribute to the rows of this one, by the number of the row, in the order of ranks; columns by
-/// their numbers too.
+/// Contributions of other processes to rows that this process owns, by global index of the row, in the order of ranks;
+/// columns by global index too.
 template <class T>
 std::vector<std::pair<std::int64_t, Entries<T>>> contributions(const Communicator& communicator,
                                                                const Subdomain& subdomain,
                                                                const CsrMatrix<T>* interface) {
   const IndexMap& map = subdomain.map;
   std::vector<int> ranks;
-  std::vector<std::vector<std::int64_t>> numbers;  // row, count, columns; and so on
+  std::vector<std::vector<std::int64_t>> numbers;  // row, count, columns; repeated for each row
   std::vector<std::vector<T>> values;
   for (const IndexMap::Neighbour& neighbour : map.neighbours) {
     ranks.push_back(neighbour.rank);
@@ -61,7 +61,7 @@ std::vector<std::pair<std::int64_t, Entries<T>>> contributions(const Communicato
   return rows;
 }
 
-/// Adds up the entries of one column, of those from `begin` on, in their order.
+/// Sorts the entries from `begin` on by column, and adds up those of one column in their order.
 template <class T>
 void add_up(std::vector<std::pair<std::int32_t, T>>& entries, std::ptrdiff_t begin) {
   std::stable_sort(entries.begin() + begin, entries.end(),
@@ -103,7 +103,7 @@ CompleteRows<T> complete_rows(const Communicator& communicator, const Subdomain&
                      static_cast<std::int32_t>(std::ranges::lower_bound(rows.ghosts, number) - rows.ghosts.begin());
   };
 
-  std::vector<std::int32_t> in_interior = mesh::filled<std::int32_t>(map.owned, -1);  // the row there
+  std::vector<std::int32_t> in_interior = mesh::filled<std::int32_t>(map.owned, -1);  // the row there, or -1
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < subdomain.interior_unknowns.size(); ++i)
     in_interior[subdomain.interior_unknowns[i]] = static_cast<std::int32_t>(i);

@@ -10,17 +10,17 @@
 
 namespace femcg::operators {
 
-/// The rows of the unknowns that a process owns, with what all processes contribute to them.
+/// The rows of the unknowns that a process owns, with the contributions of all processes.
 template <std::floating_point T>
 struct CompleteRows {
-  CsrMatrix<T> matrix;               ///< row i is unknown i of the map; columns from map.owned on are the ghosts'
-  std::vector<std::int64_t> ghosts;  ///< by their numbers in the whole system, ascending; also such as the map has not
-  std::vector<std::int64_t> firsts;  ///< the first number of each process, and behind them that of all unknowns
-  std::vector<std::int32_t> unknowns;  ///< of the map, by their numbers from the first of this process on
+  CsrMatrix<T> matrix;                 ///< row i is unknown i of the map; columns from map.owned on are ghosts
+  std::vector<std::int64_t> ghosts;    ///< by global index, ascending; also some that the map has not
+  std::vector<std::int64_t> firsts;    ///< first global index of each process, then the number of all unknowns
+  std::vector<std::int32_t> unknowns;  ///< local indices by global index, from the first of this process on
 };
 
-/// Collective. The complete rows, from the matrices of a subdomain's two parts, on the host; null where a part has no
-/// unknown.
+/// Computes the complete rows on the host from the matrices of a subdomain's two parts, null for a part without
+/// unknowns. Collective.
 template <std::floating_point T>
 CompleteRows<T> complete_rows(const Communicator& communicator, const Subdomain& subdomain,
                               const CsrMatrix<T>* interior, const CsrMatrix<T>* interface);

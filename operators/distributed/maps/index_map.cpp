@@ -13,10 +13,10 @@ namespace femcg::operators {
 
 namespace {
 
-/// An unknown and a process that has it.
+/// An unknown and the rank of a process that has it.
 using Holder = std::pair<std::int32_t, std::int32_t>;
 
-/// Who else has the unknowns of this process, by unknown and rank.
+/// The other processes that have each unknown of this one, sorted by unknown and rank.
 std::vector<Holder> other_holders(const BilinearForm& form, const SharedDofs& shared) {
   std::vector<Holder> holders;
   for (const SharedDofs::Neighbour& neighbour : shared.neighbours())
@@ -26,11 +26,11 @@ std::vector<Holder> other_holders(const BilinearForm& form, const SharedDofs& sh
   return holders;
 }
 
-/// Where an unknown of a process stands in its numbering: first those of interior cells alone, then those of both kinds
-/// of cells, then those of interface cells alone; of these, last those that are shared, ghosts behind the owned ones.
+/// Class of an unknown in a process's numbering. The order is: unknowns of interior cells alone, of both kinds of
+/// cells, of interface cells alone; among the latter shared ones last, and ghosts behind the owned ones.
 enum Place : std::uint8_t { none, interior, both, interface, shared, ghost };
 
-/// As bytes, which threads write alike.
+/// Places of the unknowns, as bytes, which several threads set to one value.
 std::vector<std::uint8_t> places_of(const BilinearForm& form, const FormSubdomain& subdomain,
                                     std::span<const Holder> others, int rank) {
   std::vector<std::uint8_t> places = mesh::filled<std::uint8_t>(form.unknowns, none);
@@ -47,7 +47,7 @@ std::vector<std::uint8_t> places_of(const BilinearForm& form, const FormSubdomai
   return places;
 }
 
-/// Numbers the unknowns of a process, by place and then as the form does.
+/// Numbers the unknowns of a process by place, then in the order of the form.
 void number(const std::vector<std::uint8_t>& places, FormSubdomain& subdomain) {
   IndexMap& map = subdomain.map;
   map.unknowns.reserve(places.size());
@@ -70,7 +70,7 @@ void number(const std::vector<std::uint8_t>& places, FormSubdomain& subdomain) {
   subdomain.interface.form.unknowns = map.size() - subdomain.first_interface;
 }
 
-/// The number of each unknown of the form.
+/// Local index of each unknown of the form.
 std::vector<std::int32_t> numbers_of(const IndexMap& map) {
   std::vector<std::int32_t> numbers = mesh::filled<std::int32_t>(map.unknowns.size());
 #pragma omp parallel for schedule(static)
@@ -78,10 +78,10 @@ std::vector<std::int32_t> numbers_of(const IndexMap& map) {
   return numbers;
 }
 
-/// Says who else has them, and gives them their numbers in the whole system. `local`: of each unknown of the form.
+/// Sets neighbours, owners of ghosts and global indices of the map. `local`: local index of each unknown of the form.
 void meet_others(const BilinearForm& form, const SharedDofs& shared, std::span<const std::int32_t> local,
                  IndexMap& map) {
-  std::vector<std::vector<std::int32_t>> lists;  // what each neighbour has as well
+  std::vector<std::vector<std::int32_t>> lists;  // local indices shared with each neighbour
   for (const SharedDofs::Neighbour& neighbour : shared.neighbours()) {
     std::vector<std::int32_t>& list = lists.emplace_back();
     for (const std::int32_t dof : neighbour.dofs)
@@ -90,7 +90,7 @@ void meet_others(const BilinearForm& form, const SharedDofs& shared, std::span<c
   }
   map.owners.assign(map.ghosts(), 0);
   for (auto neighbour = map.neighbours.rbegin(); neighbour != map.neighbours.rend(); ++neighbour)
-    for (const std::int32_t i : neighbour->shared)  // the lowest rank comes last, and stays
+    for (const std::int32_t i : neighbour->shared)  // the lowest rank is set last
       if (i >= map.owned) map.owners[i - map.owned] = neighbour->rank;
 
   const auto owned = shared.gathered(std::vector{std::int64_t{map.owned}});
@@ -112,9 +112,9 @@ void meet_others(const BilinearForm& form, const SharedDofs& shared, std::span<c
         map.numbers[i] = theirs[k][at];
 }
 
-/// Makes the form of a part whose cells are known, on these unknowns of a process with this map.
+/// Makes the form of a part with known cells, on these unknowns of the map.
 void make_form(const BilinearForm& whole, const IndexMap& map, std::span<const std::int32_t> unknowns, FormPart& part) {
-  std::vector<std::int32_t> number = mesh::filled<std::int32_t>(whole.unknowns, -1);  // there, of one of the form
+  std::vector<std::int32_t> number = mesh::filled<std::int32_t>(whole.unknowns, -1);  // index in the part, or -1
 #pragma omp parallel for schedule(static)
   for (std::size_t i = 0; i < unknowns.size(); ++i) number[map.unknowns[unknowns[i]]] = static_cast<std::int32_t>(i);
   part.mesh = std::make_unique<mesh::Mesh>(mesh::mesh_of_cells(whole.space->mesh(), part.cells));

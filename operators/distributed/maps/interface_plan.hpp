@@ -9,14 +9,14 @@ namespace femcg::operators {
 
 struct IndexMap;
 
-/// Indices sent and added in a sum over an interface, for one value an unknown.
+/// Indices sent and added in a sum over an interface, for one value per unknown.
 struct InterfacePlan {
   InterfacePlan(const IndexMap& map, int rank);
 
-  std::int64_t shared = 0;           ///< unknowns
-  std::vector<std::int32_t> places;  ///< of the shared unknown of each number that is sent, neighbour by neighbour
-  /// The sum of shared unknown i is that of the received numbers terms[offsets[i]] to terms[offsets[i + 1] - 1], where
-  /// the own contributions stand behind those of others. In the order of ranks.
+  std::int64_t shared = 0;           ///< number of shared unknowns
+  std::vector<std::int32_t> places;  ///< shared unknown of each value sent, neighbour by neighbour
+  /// The sum of shared unknown i runs over values terms[offsets[i]] to terms[offsets[i + 1] - 1], indices of received
+  /// values or, behind these, of own contributions, in the order of ranks.
   std::vector<std::int64_t> offsets;
   std::vector<std::int32_t> terms;
 };

@@ -45,7 +45,7 @@ Vector<T> received(const Communicator& communicator) {
   return values;
 }
 
-/// Numbers of the unknowns of one process from 0 on: of its rows, and then of the columns of theirs that others own.
+/// Local numbering of the unknowns of one process: those of its rows, then columns that other processes own.
 class LocalNumbers {
  public:
   LocalNumbers(const RowBlock& block, int rank) : first_(block.firsts[rank]), last_(block.firsts[rank + 1]) {
@@ -71,8 +71,8 @@ class LocalNumbers {
   std::vector<std::int32_t> ghosts_;
 };
 
-/// What each other process shares with this one, in the order of all rows: the ghosts that it owns, and the own rows
-/// that it has as ghosts.
+/// The unknowns shared with each other process, in the order of global rows: ghosts that it owns, and own rows that are
+/// its ghosts.
 std::vector<IndexMap::Neighbour> neighbours_of(const Communicator& communicator, const RowBlock& block,
                                                const LocalNumbers& local) {
   std::vector<int> ranks;
@@ -95,11 +95,11 @@ std::vector<IndexMap::Neighbour> neighbours_of(const Communicator& communicator,
   return neighbours;
 }
 
-/// What the rows of a process are.
+/// Classes of a process's rows and unknowns.
 struct Kinds {
   std::vector<char> shared;                     ///< of each unknown
   std::vector<char> at_interface;               ///< of each row
-  std::vector<char> of_interior, of_interface;  ///< of each unknown: whether rows of that kind have it
+  std::vector<char> of_interior, of_interface;  ///< of each unknown: 1 if rows of that kind have it
 };
 
 Kinds kinds_of(const RowBlock& block, const LocalNumbers& local, const std::vector<IndexMap::Neighbour>& neighbours) {
@@ -122,7 +122,7 @@ Kinds kinds_of(const RowBlock& block, const LocalNumbers& local, const std::vect
   return kinds;
 }
 
-/// The rows of one kind as a square matrix. `unknowns`: as it numbers them, their local numbers.
+/// The rows of one kind as a square matrix. `unknowns`: local indices of its unknowns, in its order.
 CsrMatrix<double> part(const RowBlock& block, const LocalNumbers& local, std::span<const std::int32_t> unknowns,
                        const auto& has_row) {
   std::vector<std::int32_t> number(local.size(), -1);
@@ -182,7 +182,7 @@ MatrixSubdomain subdomain_of(const Communicator& communicator, const RowBlock& b
   IndexMap& map = subdomain.map;
   map.neighbours = neighbours_of(communicator, block, local);
   const Kinds kinds = kinds_of(block, local, map.neighbours);
-  // In the order of Share: of interior rows alone, of both, of interface rows alone; last those that are shared.
+  // Order as in Subdomain: of interior rows alone, of both, of interface rows alone; shared ones last.
   std::vector<std::int32_t> number(local.size());
   const auto add = [&](std::int32_t from, std::int32_t to, const auto& belongs) {
     for (std::int32_t i = from; i < to; ++i)

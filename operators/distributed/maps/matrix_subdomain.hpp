@@ -9,20 +9,19 @@
 
 namespace femcg::operators {
 
-/// Rows of a square matrix that follow each other, those of one process.
+/// A contiguous range of the rows of a square matrix, those of one process.
 struct RowBlock {
-  std::vector<std::int32_t> firsts;  ///< the first row of each process, and behind them the number of all rows
-  CsrMatrix<double> rows;            ///< of this process; columns are those of the whole matrix
+  std::vector<std::int32_t> firsts;  ///< the first row of each process, then the number of all rows
+  CsrMatrix<double> rows;            ///< of this process; columns are global
 };
 
-/// Gives each process rows of the first one's matrix, about as many entries to each. Collective; the others' matrix is
-/// not looked at.
+/// Distributes the rows of the first process's matrix, with about as many entries for each process. `matrix` is ignored
+/// on the others. Collective.
 RowBlock divide_rows(const Communicator& communicator, const CsrMatrix<double>& matrix);
 
 /// The rows of one process as two square matrices on its unknowns: A is the sum of those of all processes. Unknowns are
-/// owned with their rows. Interface rows are those of an unknown that rows of another process have a column of, and
-/// those with such a column, or one that another process owns. A process's number of an unknown (IndexMap::unknowns)
-/// counts from its first row on, and goes on with the ghosts.
+/// owned with their rows. A row is an interface row if its unknown or one of its columns is shared with another
+/// process. IndexMap::unknowns counts from the process's first row on, followed by the ghosts.
 struct MatrixSubdomain : Subdomain {
   CsrMatrix<double> interior, interface;
   std::int64_t interface_rows = 0;

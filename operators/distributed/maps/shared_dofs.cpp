@@ -18,7 +18,7 @@ std::vector<int> ranks_of(std::span<const mesh::MeshPart::Neighbour> neighbours)
   return ranks;
 }
 
-/// Of each list the indices that are on the other's list, too, in the order of their keys.
+/// For each list the indices of its items that the other process's list has too, in the order of the keys.
 std::vector<std::vector<std::int32_t>> common(const Communicator& communicator, std::span<const int> ranks,
                                               const std::vector<std::vector<OnSharedVertices>>& mine) {
   std::vector<std::vector<OnSharedVertices::Key>> keys;
@@ -67,7 +67,7 @@ void SharedDofs::add_up(std::span<double> of_dofs) const {
     for (const std::int32_t dof : neighbour.dofs) values.push_back(of_dofs[dof]);
   }
   const auto theirs = exchanged(mine);
-  // In the order of ranks, the own contribution in its place.
+  // In the order of ranks, own contribution included.
   std::vector<std::tuple<std::int32_t, int, double>> terms;
   for (std::size_t k = 0; k < neighbours_.size(); ++k)
     for (std::size_t i = 0; i < neighbours_[k].dofs.size(); ++i) {

@@ -10,10 +10,10 @@
 
 namespace femcg::operators {
 
-/// The dofs of a space on a mesh part that other processes have as well, and who counts them in sums over all.
+/// The dofs of a space on a mesh part that other processes have too, and the process that counts each in global sums.
 class SharedDofs {
  public:
-  /// Another process, and the dofs that both have, in an order that is the same for both.
+  /// Another process, and the dofs that both have, in the same order on both.
   struct Neighbour {
     int rank;
     std::vector<std::int32_t> dofs;
@@ -28,7 +28,7 @@ class SharedDofs {
   /// True if this process is the lowest of those that have a dof.
   bool owns(std::int32_t dof) const { return not_owned_.empty() || not_owned_[dof] == 0; }
 
-  // Together, as below; one process has nothing to do.
+  // Collective, as are all functions below; without effect for one process.
 
   void sum(std::span<double> numbers) const;
   double sum(double number) const {
@@ -36,7 +36,7 @@ class SharedDofs {
     return number;
   }
   bool any(bool mine) const { return sum(mine ? 1.0 : 0.0) > 0; }
-  /// The least of what the processes have.
+  /// Minimum over the processes.
   double least(double mine) const;
   /// Values of all processes, by rank.
   template <class Container>
@@ -45,9 +45,9 @@ class SharedDofs {
   }
   bool is_alone() const { return communicator_ == nullptr || communicator_->size() == 1; }
   int rank() const { return communicator_ != nullptr ? communicator_->rank() : 0; }
-  /// Replaces what this process has of each dof by the sum of what all have, the same bits for all.
+  /// Replaces the values of shared dofs by their sums over the processes, with the same bits on all.
   void add_up(std::span<double> of_dofs) const;
-  /// Gives each neighbour a list, and gets one from each, in the order of neighbours().
+  /// Sends each neighbour a list and receives one from each, in the order of neighbours().
   template <class T>
   std::vector<std::vector<T>> exchanged(const std::vector<std::vector<T>>& lists) const {
     return communicator_ != nullptr ? communicator_->exchanged(std::span<const int>(ranks_), lists)
@@ -61,10 +61,10 @@ class SharedDofs {
   std::vector<char> not_owned_;
 };
 
-/// Finds where the cells of other processes go on behind facets that only one cell here has: Mesh::cuts. Collective.
+/// Sets Mesh::cuts: the boundary facets of this part behind which cells of other processes follow. Collective.
 void find_cuts(const Communicator& communicator, mesh::MeshPart& part);
 
-/// A part whose cells are refined once, as those of all processes are. Collective.
+/// The part with its cells refined once, consistently with all other processes. Collective.
 mesh::MeshPart refined(const Communicator& communicator, const mesh::MeshPart& part);
 
 }  // namespace femcg::operators

@@ -19,7 +19,7 @@ std::vector<SubdomainSize> subdomain_sizes(const BilinearForm& form, std::span<c
   for (const std::int32_t process : holder)
     if (process >= 0) ++surfaces[process].unknowns;
 
-  std::vector<std::pair<std::int32_t, std::int32_t>> holders;  // unknown of several, process
+  std::vector<std::pair<std::int32_t, std::int32_t>> holders;  // unknown of several processes, process
   for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
     SubdomainSize& surface = surfaces[process_of[cell]];
     const std::size_t before = holders.size();

@@ -8,11 +8,11 @@
 
 namespace femcg::operators {
 
-/// Sizes of one subdomain of a form, for performance models (a run has IndexMap).
+/// Sizes of one subdomain of a form, for performance models (runs use IndexMap).
 struct SubdomainSize {
   std::int64_t cells = 0, interface_cells = 0;
-  std::int64_t unknowns = 0;  ///< copies included
-  std::int64_t sent = 0;      ///< numbers a product
+  std::int64_t unknowns = 0;  ///< ghosts included
+  std::int64_t sent = 0;      ///< values sent per product
   std::int64_t neighbours = 0;
 };
 

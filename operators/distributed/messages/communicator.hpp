@@ -10,28 +10,27 @@
 
 namespace femcg::operators {
 
-/// The processes that were started together (mpirun -n 4 femcg ...). One object a program, from the first call that
-/// needs the others until its end. MPI is behind it and nowhere else; a build without MPI has mpi_stub.cpp, where there
-/// is one process.
+/// The processes that were started together (mpirun -n 4 femcg ...). One object a program, from the first communication
+/// until the end. All of MPI is behind this class; a build without MPI has mpi_stub.cpp, with one process.
 ///
-/// All processes call what is marked "together", in the same order.
+/// Functions marked "collective" are called by all processes in the same order.
 class Communicator {
  public:
   /// Number of processes started by mpirun or srun, from the environment; 1 without them.
   static int started();
-  /// The rank of this one among them, known before it joins.
+  /// The rank of this process among them, known before it joins.
   static int started_rank();
-  /// Starts MPI in a process alone, for a library that needs it; it ends with the program. Throws std::invalid_argument
-  /// in a build without MPI.
+  /// Initializes MPI in a single process, for a library that needs it, until the program ends. Throws
+  /// std::invalid_argument in a build without MPI.
   static void start_for_library();
-  /// True if this build has MPI, and processes can join or have joined.
+  /// True if this build has MPI, and MPI has not been finalized.
   static bool available();
 
-  /// Joins the other processes, together. Throws std::invalid_argument in a build without MPI, and where another MPI
-  /// than the build's has started them, so that they cannot find each other.
+  /// Joins the other processes. Collective. Throws std::invalid_argument in a build without MPI, and if another MPI
+  /// than the build's has started the processes, so that they do not find each other.
   Communicator();
-  /// The communicator of one process by itself: rank 0 of 1, without MPI. What is marked "together" costs nothing; no
-  /// begin_sum and no messages.
+  /// The communicator of a single process: rank 0 of 1, without MPI. Collective functions cost nothing; begin_sum and
+  /// messages are not available.
   static const Communicator& alone();
   ~Communicator();
   Communicator(const Communicator&) = delete;
@@ -39,31 +38,30 @@ class Communicator {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
-  /// True if this process is the one that speaks and writes.
+  /// True for rank 0, the process that prints and writes.
   bool is_first() const { return rank_ == 0; }
-  /// True if another thread than the main one may send and receive (while the main one does not).
+  /// True if a thread other than the main one may communicate (while the main one does not).
   bool takes_threads() const { return takes_threads_; }
 
-  /// Replaces each number by its sum over all processes, together. Added in the order of their ranks, so that all have
-  /// the same bits, and from run to run.
+  /// Replaces each value by its sum over all processes, added in the order of ranks: the same bits on all processes and
+  /// in each run. Collective.
   void sum(std::span<double> numbers) const;
   double sum(double number) const {
     sum(std::span(&number, 1));
     return number;
   }
 
-  /// The same sum in two, for what goes on meanwhile: messages between neighbours, but no other call to all. One at a
-  /// time.
+  /// The same sum split in two, for messages between neighbours meanwhile, but no collective call. One at a time.
   void begin_sum(std::span<const double> numbers) const;
   void end_sum(std::span<double> sums) const;
 
-  /// Gives all processes what one of them has, together; all know its size.
+  /// Sends values of one process to all; the size is the same on all. Collective.
   template <class T>
   void broadcast(std::span<T> values, int from) const {
     static_assert(std::is_trivially_copyable_v<T>);
     broadcast_bytes(values.data(), static_cast<std::int64_t>(values.size_bytes()), from);
   }
-  /// The same of what only that process knows the size of: a vector or a text.
+  /// The same for a vector or text whose size only the sender knows.
   template <class Container>
   void broadcast_all(Container& values, int from) const {
     auto size = static_cast<std::int64_t>(values.size());
@@ -71,7 +69,7 @@ class Communicator {
     values.resize(static_cast<std::size_t>(size));
     broadcast(std::span(values), from);
   }
-  /// Collective. The values of all processes, by rank.
+  /// The values of all processes, by rank. Collective.
   template <class Container>
   std::vector<Container> gathered(const Container& mine) const {
     std::vector<Container> all(size_);
@@ -82,11 +80,11 @@ class Communicator {
     return all;
   }
 
-  /// A text to another process, which asks for it with text_from.
+  /// Sends a text to another process, which receives it with text_from.
   void send_text(const std::string& text, int rank) const;
   std::string text_from(int rank) const;
 
-  /// Gives each of some other processes a list, and gets one from each, with all of which go together.
+  /// Sends a list to each of some other processes, and receives one from each. Collective over these processes.
   template <class T>
   std::vector<std::vector<T>> exchanged(std::span<const int> ranks, const std::vector<std::vector<T>>& lists) const {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -107,10 +105,10 @@ class Communicator {
     return received;
   }
 
-  /// Called by a process that goes no further: waits a second for all others to call it as well. True where they did:
-  /// what is wrong is wrong everywhere, and the first process says it.
+  /// Called by a process that cannot go on: waits at most a second for all others to call it. True if they did: the
+  /// error is the same everywhere, and the first process reports it.
   bool all_fail() const;
-  /// Ends all processes with this exit status, whatever they are doing.
+  /// Ends all processes with this exit status, wherever they are.
   [[noreturn]] void end_all(int status) const;
 
  private:
@@ -135,14 +133,14 @@ class Communicator {
   bool takes_threads_ = false;
 };
 
-/// As many numbers as these to a process, from a place on in what is sent, and as many from it to the same place in
-/// what is received.
+/// A message of `count` values to a process and one from it, from index `first` on of both the sent and the received
+/// values.
 struct Message {
   int rank;
   std::int64_t first, count;
 };
 
-/// Messages between neighbours that are sent again and again, always from and to the same memory.
+/// Repeated messages between neighbours, always from and to the same memory.
 class NeighbourMessages {
  public:
   template <class T>
@@ -152,9 +150,9 @@ class NeighbourMessages {
   NeighbourMessages(const NeighbourMessages&) = delete;
   NeighbourMessages& operator=(const NeighbourMessages&) = delete;
 
-  /// Sends what is there now, and returns at once.
+  /// Starts sending the current values; does not wait.
   void start();
-  /// Waits until all has arrived, and what is sent may change again.
+  /// Waits until all messages have arrived, and sent values may change.
   void finish();
 
  private:

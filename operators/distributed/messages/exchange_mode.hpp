@@ -4,12 +4,12 @@
 
 namespace femcg::operators {
 
-/// When what a process contributes to unknowns of others travels.
+/// Time at which contributions to unknowns of other processes are exchanged.
 enum class ExchangeMode {
-  vector,    ///< after all cells, while nobody multiplies
-  overlap,   ///< while interior cells are multiplied with, as far as the library of messages works by itself
-  task,      ///< meanwhile, by a thread that does nothing else
-  automatic  ///< as what took least in the first products
+  vector,    ///< after all cells, without overlap
+  overlap,   ///< during the product of the interior cells, as far as MPI progresses by itself
+  task,      ///< the same, by a progress thread
+  automatic  ///< the fastest in the first products
 };
 std::string_view name(ExchangeMode mode);
 

@@ -4,7 +4,7 @@
 
 namespace femcg::operators {
 
-/// True if all processes run on one machine. Collective.
+/// True if all processes run on one host. Collective.
 bool on_one_host(const Communicator& communicator);
 
 }  // namespace femcg::operators

@@ -9,7 +9,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// The first of these variables that is a number; `otherwise` where none is.
+/// The first of these variables that is a number; `otherwise` if none is.
 int first_of(std::initializer_list<const char*> variables, int otherwise) {
   for (const char* variable : variables)
     if (const char* text = std::getenv(variable); text != nullptr) {
@@ -24,7 +24,7 @@ int first_of(std::initializer_list<const char*> variables, int otherwise) {
 }  // namespace
 
 int processes_of_launcher() {
-  // A script under Slurm has the number of its tasks without being one of them; srun gives these a rank for MPI.
+  // A script under Slurm has the number of tasks in its environment without being one; only srun sets a rank for MPI.
   const bool by_slurm = std::getenv("PMIX_RANK") != nullptr || std::getenv("PMI_RANK") != nullptr;
   const int of_step = by_slurm ? first_of({"SLURM_STEP_NUM_TASKS"}, 1) : 1;
   return first_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}, of_step);

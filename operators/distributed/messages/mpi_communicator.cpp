@@ -1,4 +1,4 @@
-// The processes by MPI.
+// Communicator with MPI.
 
 #define OMPI_SKIP_MPICXX 1
 #define MPICH_SKIP_MPICXX 1
@@ -18,7 +18,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// A count of MPI is an int: more go in pieces.
+/// Most bytes of a message: MPI's counts are of type int.
 constexpr std::int64_t largest_piece = std::int64_t{1} << 30;
 constexpr int tag_of_texts = 1, tag_of_neighbours = 2, tag_of_lists = 3;
 
@@ -28,7 +28,7 @@ void in_pieces(char* data, std::int64_t bytes, const Transfer& transfer) {
     transfer(data + at, static_cast<int>(std::min(largest_piece, bytes - at)));
 }
 
-/// The sums of what each process has, one after the other.
+/// Adds up the values of the processes, which are contiguous per process.
 void add_up(std::span<const double> of_all, std::span<double> sums) {
   std::ranges::fill(sums, 0.0);
   for (std::size_t i = 0; i < of_all.size(); ++i) sums[i % sums.size()] += of_all[i];
@@ -38,7 +38,7 @@ void add_up(std::span<const double> of_all, std::span<double> sums) {
 
 struct Communicator::State {
   MPI_Comm all = MPI_COMM_NULL, failing = MPI_COMM_NULL;
-  mutable std::vector<double> given, numbers;  ///< of this process and of all, of a sum
+  mutable std::vector<double> given, numbers;  ///< of this process, of all: of a sum
   mutable MPI_Request sum = MPI_REQUEST_NULL;
 };
 
@@ -66,7 +66,7 @@ void Communicator::start_for_library() {
   } session;
 }
 
-// An error of MPI's own ends all processes, with what MPI says: its default, which is left as it is.
+// MPI's default error handler is kept: an error ends all processes with MPI's message.
 Communicator::Communicator() : state_(std::make_unique<State>()) {
   int provided = MPI_THREAD_SINGLE;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
@@ -202,7 +202,7 @@ NeighbourMessages::~NeighbourMessages() {
 }
 
 void NeighbourMessages::start() {
-  if (state_->requests.empty()) return;  // Open MPI takes no empty list to start
+  if (state_->requests.empty()) return;  // Open MPI does not accept an empty list
   MPI_Startall(static_cast<int>(state_->requests.size()), state_->requests.data());
 }
 

@@ -1,4 +1,4 @@
-// A build without MPI has one process.
+// Communicator of a build without MPI: one process.
 
 #include <cstdlib>
 #include <stdexcept>

@@ -8,19 +8,18 @@
 
 namespace femcg::operators {
 
-/// A thread beside those that compute, which does one piece of work after the other: it waits in the library of
-/// messages while they multiply.
+/// Progress thread: runs one piece of work after the other, waiting in MPI while the other threads compute.
 class ProgressThread {
  public:
   ProgressThread() : thread_([this](const std::stop_token& stop) { loop(stop); }) {}
 
-  /// Has it begin. What it began before is done.
+  /// Starts work; the previous work must be done.
   void begin(std::function<void()> work) {
     const std::lock_guard lock(mutex_);
     work_ = std::move(work);
     changed_.notify_all();
   }
-  /// Waits until it is done.
+  /// Waits until the work is done.
   void wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !work_; });
@@ -41,7 +40,7 @@ class ProgressThread {
   std::mutex mutex_;
   std::condition_variable_any changed_;
   std::function<void()> work_;
-  std::jthread thread_;  ///< last: it uses the others
+  std::jthread thread_;  ///< last, as it uses the other members
 };
 
 }  // namespace femcg::operators
