@@ -14,8 +14,7 @@
 
 namespace femcg::operators {
 
-/// Values of a coefficient at points of one cell: points are count x 3, row by row. Called from several threads at
-/// once.
+/// Values of a coefficient at points of one cell; points are [count][3]. Called from several threads concurrently.
 using Coefficient = std::function<void(std::int32_t cell, std::span<const double> points, std::span<double> values)>;
 
 /// A facet that carries a Robin term, with alpha at its quadrature points.
@@ -27,26 +26,26 @@ struct RobinFacet {
 
 /// a(u, v) = integral of kappa grad u . grad v + integral over Robin facets of alpha u v, on the free dofs of a space.
 ///
-/// The quadrature belongs to the form, so that every operator integrates alike.
+/// The quadrature belongs to the form, so that all operators use the same one.
 struct BilinearForm {
   const mesh::FunctionSpace* space = nullptr;
   int quadrature = 2;  ///< mesh::cell_quadrature's n
   Coefficient diffusion;
-  /// The diffusion in a cell where it is known to be constant there; it spares evaluating it at every point. May be
-  /// empty. Called from several threads at once.
+  /// The diffusion of a cell if it is known to be constant there, which saves evaluating it at every point. May be
+  /// empty. Called from several threads concurrently.
   std::function<std::optional<double>(std::int32_t cell)> constant_diffusion;
-  /// The diffusion as a program for each region of the mesh, where it is known so and is not constant in all of them; a
-  /// GPU evaluates it itself. May be empty.
+  /// The diffusion as a program per region of the mesh, for evaluation on a GPU; empty if it is not given by programs
+  /// or is constant in each region.
   std::vector<PointProgram> diffusion_by_region;
   std::vector<RobinFacet> robin;             ///< sorted by cell
-  mesh::Array<std::int32_t> unknown_of_dof;  ///< below 0 for constrained dofs; -1 - k for number k of a Problem's
+  mesh::Array<std::int32_t> unknown_of_dof;  ///< negative for constrained dofs: -1, or -1 - k for the k-th of a Problem
   std::int32_t unknowns = 0;
 
   std::int32_t cells() const { return space->mesh().cell_count(); }
   int dofs_per_cell() const { return space->dofs_per_cell(); }
-  /// The unknown at lattice node i of a cell, below 0 where it is constrained.
+  /// The unknown at lattice node i of a cell; negative if it is constrained.
   std::int32_t unknown(std::int32_t cell, int i) const { return unknown_of_dof[space->dofs(cell)[i]]; }
-  /// Calls work(i, unknown) for every lattice node i of a cell; below 0 where it is constrained.
+  /// Calls work(i, unknown) for every lattice node i of a cell; `unknown` is negative if it is constrained.
   template <class Work>
   void for_nodes(std::int32_t cell, const Work& work) const {
     const mesh::CellDofs dofs = space->dofs(cell);

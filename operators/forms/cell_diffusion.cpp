@@ -16,7 +16,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// True if the form says that the diffusion is constant in every cell.
+/// True if the form knows the diffusion to be constant in every cell.
 bool is_known_constant(const BilinearForm& form) {
   if (!form.constant_diffusion) return false;
   bool all_known = true;
@@ -26,7 +26,7 @@ bool is_known_constant(const BilinearForm& form) {
   return all_known;
 }
 
-/// The constant of each cell; these are known.
+/// The diffusion of each cell, known to be constant there.
 std::vector<double> constants_of_cells(const BilinearForm& form) {
   std::vector<double> values = mesh::filled<double>(static_cast<std::size_t>(form.cells()));
 #pragma omp parallel for schedule(static)
@@ -34,7 +34,7 @@ std::vector<double> constants_of_cells(const BilinearForm& form) {
   return values;
 }
 
-/// The first value of each cell, if its others are the same in all of them.
+/// The first value of each cell if all values of every cell are equal, else nothing.
 std::optional<std::vector<double>> equal_in_cells(const std::vector<double>& values, std::size_t points) {
   std::vector<double> firsts(values.size() / points);
   for (std::size_t cell = 0; cell < firsts.size(); ++cell) {
@@ -44,7 +44,7 @@ std::optional<std::vector<double>> equal_in_cells(const std::vector<double>& val
   return firsts;
 }
 
-/// for_each_cell_diffusion as long as goes_on() holds.
+/// As for_each_cell_diffusion, but stops once goes_on() is false.
 template <class Work, class GoesOn>
 void visit_diffusion(const BilinearForm& form, const Work& work, const GoesOn& goes_on) {
   const std::int32_t cells = form.cells();

@@ -1,4 +1,4 @@
-// A thread per cell and quadrature point, neighbouring threads neighbouring points of one cell.
+// One thread per cell and quadrature point; adjacent threads have adjacent points of one cell.
 
 #include <algorithm>
 
@@ -17,12 +17,12 @@ constexpr int block_threads = 128;
 
 /// Properties of the values at all points of all cells.
 struct Findings {
-  int wrong;           ///< whether one is not above 0, or not finite
-  int differ_in_cell;  ///< whether those of one cell differ
-  int differ;          ///< whether those of the cells do
+  int wrong;           ///< 1 if a value is not > 0 or not finite
+  int differ_in_cell;  ///< 1 if values of one cell differ
+  int differ;          ///< 1 if values of different cells differ
 };
 
-/// The diffusion at all points. `tables` are the geometry's functions there, points x nodes.
+/// Evaluates the diffusion at all points. `tables`: the geometry's basis functions there, [points][nodes].
 template <int d>
 __global__ void __launch_bounds__(block_threads)
     diffusion_kernel(FactorSource from, const double* tables, const PointProgramOnGpu* programs,
@@ -45,7 +45,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Finds whether values differ from the first of their cell, and these from the first of all.
+/// Compares each value with the first one of its cell, and that with the first one of all.
 __global__ void __launch_bounds__(block_threads)
     differences_kernel(const double* values, int points, std::int64_t count, Findings* found) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -55,7 +55,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// The first value of each of `count` cells.
+/// Copies the first value of each of `count` cells. One thread a cell.
 __global__ void __launch_bounds__(block_threads)
     firsts_kernel(const double* values, int points, std::int64_t count, double* firsts) {
   const std::int64_t cell = cuda::thread_number();
@@ -88,7 +88,7 @@ bool cuda_set_diffusion(const BilinearForm& form, const Vector<double>& geometry
          values.data(), inputs.points, count, found.data());
   Findings are{};
   copy_bytes(found.data(), Device::cuda, &are, Device::host, sizeof are);
-  if (are.wrong != 0) return false;  // the host says which, and where
+  if (are.wrong != 0) return false;  // the host's evaluation says which value, and where
   const bool constant = are.differ_in_cell == 0;
   if (constant) {
     const std::int64_t kept = are.differ != 0 ? cells : 1;
@@ -96,7 +96,7 @@ bool cuda_set_diffusion(const BilinearForm& form, const Vector<double>& geometry
     launch(firsts_kernel, cuda::blocks_of(kept, block_threads), block_threads, 0, values.data(), inputs.points, kept,
            inputs.diffusion.data());
     inputs.diffusion_per_cell = are.differ != 0 ? 1 : 0;
-    synchronize(Device::cuda);  // `values` goes
+    synchronize(Device::cuda);  // before `values` is freed
     return true;
   }
   inputs.diffusion = std::move(values);

@@ -9,20 +9,20 @@
 
 namespace femcg::operators {
 
-/// The diffusion of a form, in as few numbers as tell it.
+/// The diffusion of a form, in the fewest values.
 struct CellDiffusion {
-  bool constant_in_cells;      ///< in each of them; from cell to cell it may differ
-  std::vector<double> values;  ///< one a cell, or else cells x quadrature points
+  bool constant_in_cells;      ///< in each cell; it may differ between cells
+  std::vector<double> values;  ///< one per cell, or [cells][quadrature points]
 };
 
-/// Evaluated at the quadrature points of all cells unless the form knows where it is constant.
+/// Evaluates the diffusion at the quadrature points of all cells, unless the form knows it to be constant in cells.
 CellDiffusion diffusion_of_cells(const BilinearForm& form);
-/// True if all values are the first one.
+/// True if all values are equal.
 bool all_equal(std::span<const double> values);
-/// True if it is constant in each cell; without the values, it is soon known that it is not.
+/// True if the diffusion is constant in each cell. Stops at the first cell where it is not.
 bool is_constant_in_cells(const BilinearForm& form);
 
-/// A range of ratios of the greatest value to the least in a cell.
+/// A range of the ratio of the greatest to the least value in a cell.
 struct JumpRange {
   double above, most;
 
@@ -36,14 +36,14 @@ struct JumpRange {
   }
 };
 
-/// The cells in which the values at the quadrature points jump by that, ascending. Evaluated on the GPU where it is
-/// asked for and the form has programs.
+/// The cells whose ratio of values at the quadrature points is in the range, ascending. Evaluated on the GPU if
+/// `device` is a GPU and the form has programs.
 std::vector<std::int32_t> cells_with_jumps(const BilinearForm& form, const JumpRange& range, Device device);
-/// The same of `values`, cells x points, on the GPU.
+/// The same for values [cells][points] on the GPU.
 std::vector<std::int32_t> cuda_cells_with_jumps(const Vector<double>& values, int points, const JumpRange& range);
 
-/// Calls work(cell, values) with the diffusion at the quadrature points of every cell, in parallel. What fails for the
-/// first of the cells is thrown afterwards.
+/// Calls work(cell, values) with the diffusion at the quadrature points of every cell, in parallel. Rethrows the
+/// exception of the first failing cell afterwards.
 void for_each_cell_diffusion(const BilinearForm& form,
                              const std::function<void(std::int32_t, std::span<const double>)>& work);
 

@@ -1,4 +1,4 @@
-// The host's part of cuda_cell_factors: tables, and copies to the device.
+// Host part of cuda_cell_factors: tables, and copies to the device.
 
 #include <Eigen/Dense>
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace {
 
 Vector<double> on(Device device, std::span<const double> numbers) { return copied(numbers, device); }
 
-/// points x axes x functions.
+/// Joins gradients to one array [points][axes][functions].
 std::vector<double> joined(const std::vector<Eigen::MatrixXd>& gradients) {
   std::vector<double> numbers;
   for (Eigen::Index q = 0; q < gradients[0].rows(); ++q)

@@ -1,5 +1,5 @@
-// A thread per slot and quadrature point. Interleaved, neighbouring threads have neighbouring slots and one point, so
-// that they write neighbouring numbers; cell by cell, neighbouring points of one slot.
+// One thread per slot and quadrature point. In the interleaved layout adjacent threads have adjacent slots and one
+// point, so that writes are coalesced; in the cell-major layout adjacent points of one slot.
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ __global__ void factors_kernel(FactorSource from, const std::int32_t* cell_of_sl
   constexpr int entries = d * (d + 1) / 2, group = slots_per_group, together = d == 2 ? 1 : 2;
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t k = cuda::thread_number(); k < slots * from.points; k += stride) {
-    const std::int64_t row = k / group;  // interleaved: of one group, and one point
+    const std::int64_t row = k / group;  // of the interleaved layout: a group and a point
     const int q = static_cast<int>(interleaved ? row % from.points : k % from.points);
     const std::int64_t slot = interleaved ? row / from.points * group + k % group : k / from.points;
     double values[entries] = {};

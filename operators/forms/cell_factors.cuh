@@ -1,7 +1,7 @@
 #pragma once
 
 // D_q at one quadrature point of one cell, by one thread: for kernels that store the factors and for those that use
-// them at once.
+// them on the fly.
 
 #include "operators/backend/launch.cuh"
 #include "operators/forms/cell_factors.hpp"
@@ -11,8 +11,8 @@ namespace femcg::operators::cuda {
 /// Coordinates of the nodes of cells.
 struct NodesOfCells {
   int nodes;                       ///< of a cell
-  const double* coordinates;       ///< FactorInputs; null where `box` tells them
-  const std::int32_t* cell_nodes;  ///< likewise
+  const double* coordinates;       ///< FactorInputs; null if `box` gives them
+  const std::int32_t* cell_nodes;  ///< FactorInputs; null if `box` gives them
   mesh::BoxNodes box;
 
   template <int d>
@@ -56,7 +56,7 @@ inline FactorSource pointers(const FactorInputs& inputs) {
           inputs.diffusion_per_point};
 }
 
-/// J^-1, row by row, and |J|.
+/// Computes J^-1, row by row; returns |J|.
 __device__ inline double invert(const double (&m)[4], double (&inverse)[4]) {
   const double determinant = m[0] * m[3] - m[1] * m[2], scale = 1 / determinant;
   inverse[0] = scale * m[3];
@@ -79,7 +79,7 @@ __device__ inline double invert(const double (&m)[9], double (&inverse)[9]) {
   return determinant;
 }
 
-/// D_q = w_q |J| kappa J^-1 J^-T at point q, the upper triangle row by row.
+/// Computes D_q = w_q |J| kappa J^-1 J^-T at point q, the upper triangle row by row.
 template <int d>
 __device__ void factors_at(const FactorSource& from, std::int32_t cell, int q, double (&factors)[d * (d + 1) / 2]) {
   const double* gradients = from.gradients + q * d * from.nodes;

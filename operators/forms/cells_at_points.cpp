@@ -56,7 +56,7 @@ void CellsAtPoints::gather_nodes() {
 }
 
 bool CellsAtPoints::are_affine() const {
-  constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();  // of nodes, against their coordinates
+  constexpr double rounding = 4 * std::numeric_limits<double>::epsilon();  // of nodes, relative to their coordinates
   for (int axis = 0; axis < d_ && !shape_.others().empty(); ++axis) {
     const CellLanes* nodes = nodes_.data() + axis * tables_.functions();
     const CellLanes origin = nodes[shape_.corners()[0]];

@@ -10,20 +10,20 @@
 
 namespace femcg::operators {
 
-/// The geometry of a few cells at the points of a quadrature, one cell a lane; of affine ones it is that of one point.
-/// Keeps scratch memory: one a thread.
+/// Geometry of a few cells at the points of a quadrature, one cell a lane; for affine cells that of one point. Keeps
+/// scratch memory: one object a thread.
 class CellsAtPoints {
  public:
   CellsAtPoints(const mesh::Mesh& mesh, int quadrature);
 
   int points() const { return tables_.points(); }
-  /// Goes to `count` cells from `first` on; lanes beyond them repeat the last. Points in space only where they are
-  /// wanted.
+  /// Moves to `count` cells from `first` on; lanes beyond them repeat the last cell. Points in space are computed only
+  /// if `with_positions`.
   void move_to(std::int32_t first, int count, bool with_positions);
   /// The cell of a lane.
   std::int32_t cell(int lane) const { return first_ + (lane < count_ ? lane : count_ - 1); }
   int count() const { return count_; }
-  /// True if the cells are affine, all of them, to the last digits of their nodes: J is then the same at all points.
+  /// True if all of the cells are affine, to the last digits of their nodes: J is then constant in each cell.
   bool affine() const { return affine_; }
 
   /// C = |J| J^-1 and |J| at point q.
@@ -31,7 +31,7 @@ class CellsAtPoints {
   CellLanes cofactors(int q, CellLanes (&c)[d][d]) const;
   /// w_q |J| at all points.
   std::span<const CellLanes> measures();
-  /// The points of a lane in space, count x 3, row by row.
+  /// The points of a lane's cell in space, [count][3].
   std::span<const double> positions(int lane);
   const Eigen::VectorXd& weights() const { return weights_; }
 
@@ -43,18 +43,18 @@ class CellsAtPoints {
 
   const mesh::Mesh* mesh_;
   int d_;
-  mesh::AffineCells shape_;  ///< of which cells are affine
+  mesh::AffineCells shape_;  ///< for the test for affine cells
   PointTables tables_;
-  Eigen::MatrixXd points_;  ///< of the reference cell, d x points
+  Eigen::MatrixXd points_;  ///< in the reference cell, [d][points]
   Eigen::VectorXd weights_;
   std::int32_t first_ = 0;
   int count_ = 0;
   bool affine_ = false;
   std::vector<CellLanes> scratch_, measures_;
-  std::vector<double> of_cell_;       ///< points of one cell's nodes
-  std::vector<CellLanes> nodes_;      ///< axis in space x nodes
-  std::vector<CellLanes> jacobians_;  ///< axis in space x reference axis x points, of affine cells the first
-  std::vector<CellLanes> positions_;  ///< axis in space x points
+  std::vector<double> of_cell_;       ///< nodes of one cell
+  std::vector<CellLanes> nodes_;      ///< [axis in space][nodes]
+  std::vector<CellLanes> jacobians_;  ///< [axis in space][reference axis][points]; for affine cells one point
+  std::vector<CellLanes> positions_;  ///< [axis in space][points]
   std::vector<double> of_lane_;
 };
 
@@ -85,7 +85,8 @@ class DiffusionAtPoints {
   DiffusionAtPoints(const BilinearForm& form, int points)
       : form_(&form), values_(points), of_cell_(static_cast<std::size_t>(points)) {}
 
-  /// True if each of `count` cells from `first` on is known to have one diffusion, so that their points are not needed.
+  /// True if the diffusion is known to be constant in each of `count` cells from `first` on, so that it needs no
+  /// points.
   bool constant(std::int32_t first, int count) const;
   void move_to(CellsAtPoints& cells, bool constant);
   CellLanes operator[](int q) const { return values_[static_cast<std::size_t>(q)]; }
@@ -96,7 +97,7 @@ class DiffusionAtPoints {
   std::vector<double> of_cell_;
 };
 
-/// D = w kappa |J| J^-1 J^-T of a form at the points of a few cells. Keeps scratch memory: one a thread.
+/// D = w kappa |J| J^-1 J^-T of a form at the points of a few cells. Keeps scratch memory: one object a thread.
 class FactorsAtPoints {
  public:
   explicit FactorsAtPoints(const BilinearForm& form);
@@ -106,7 +107,7 @@ class FactorsAtPoints {
   void move_to(std::int32_t first, int count);
   /// True if D / w is known to be the same at all points of each cell: affine cells with constant diffusion.
   bool constant() const { return constant_; }
-  /// Entries of the upper triangle row by row (2D: 00 01 11; 3D: 00 01 02 11 12 22) x points.
+  /// [entries][points], entries of the upper triangle row by row (2D: 00 01 11; 3D: 00 01 02 11 12 22).
   std::span<const CellLanes> factors() const { return factors_; }
 
  private:

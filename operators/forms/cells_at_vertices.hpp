@@ -9,8 +9,8 @@
 
 namespace femcg::operators {
 
-/// 1 for each cell that has, at one of its vertices, a dof for which `is_one(dof)` holds. Of dofs that facets have with
-/// all that bounds them, these are the cells that have any of them.
+/// [cells]: 1 for each cell with a dof at a vertex for which `is_one(dof)` holds. If the dofs are those of whole
+/// facets, with their vertices, these are all cells with such a dof.
 template <class IsOne>
 mesh::Array<char> cells_at_vertices(const mesh::FunctionSpace& space, const IsOne& is_one) {
   const std::vector<int> vertices = space.basis().lattice().vertex_nodes();

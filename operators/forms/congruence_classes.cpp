@@ -19,10 +19,10 @@ namespace femcg::operators {
 
 namespace {
 
-/// Shapes of cells in whole quanta of length.
+/// Shapes of cells, with coordinates in multiples of a quantum of length.
 class CellShapes {
  public:
-  /// Coordinates that were meant to be one differ by a rounding or two.
+  /// The quantum exceeds the rounding of coordinates that should be equal.
   explicit CellShapes(const mesh::Mesh& mesh)
       : mesh_(mesh),
         quantum_(16 * std::numeric_limits<double>::epsilon() * mesh::extent_of(mesh).largest_coordinate()),
@@ -56,14 +56,14 @@ class CellShapes {
   }
 
  private:
-  /// The nearest whole number, for what is far below 2^52: faster than the C library's.
+  /// The nearest integer, for numbers far below 2^52: faster than the C library's functions.
   static std::int64_t whole(double number) { return static_cast<std::int64_t>(std::nearbyint(number)); }
 
   const mesh::Mesh& mesh_;
   double quantum_, quanta_;
 };
 
-/// Numbers congruence classes of cells as they are met, a representative of each at the end of a list.
+/// Numbers congruence classes in the order of their first cells, which are appended to `representatives`.
 class ClassesOfCells {
  public:
   ClassesOfCells(std::span<const std::uint64_t> hashes, std::vector<std::int32_t>& representatives)
@@ -78,7 +78,7 @@ class ClassesOfCells {
       last_hash_ = hashes_[cell];
     }
     if (last_ < fresh && identical(cell, representatives_[last_])) return last_;
-    // New; or of two shapes with one hash the second, which is a kind of its own in each of its cells.
+    // A new class; or a hash collision, where each cell of the second shape is a class of its own.
     representatives_.push_back(cell);
     return fresh;
   }
@@ -87,12 +87,12 @@ class ClassesOfCells {
   std::span<const std::uint64_t> hashes_;
   std::vector<std::int32_t>& representatives_;
   std::unordered_map<std::uint64_t, std::int32_t> numbers_;
-  std::int32_t last_ = -1;  ///< the kind that the last cell's hash led to
+  std::int32_t last_ = -1;  ///< class found by the last cell's hash
   std::uint64_t last_hash_ = 0;
 };
 
-/// About how many classes there are, by the distinct hashes of a part of all hash values: each class is in it with all
-/// of its cells, or with none. The part has some 2,000 of `most` classes, so that the error is 2% there.
+/// Estimate of the number of classes, by the distinct hashes in a fraction of all hash values: a class is in it with
+/// all of its cells, or with none. The fraction has some 2,000 of `most` classes, so that the error is 2%.
 template <class DiffusionOf>
 double expected_classes(const CellShapes& shapes, const DiffusionOf& diffusion_of, std::int32_t cells,
                         std::int64_t most) {
@@ -107,7 +107,7 @@ double expected_classes(const CellShapes& shapes, const DiffusionOf& diffusion_o
   return static_cast<double>(parts) * static_cast<double>(distinct);
 }
 
-/// With one diffusion: as many kinds as cells make up a rectangle or cuboid.
+/// Classes of a box mesh with one diffusion: one per cell of the rectangle or cuboid that repeats.
 std::optional<CongruenceClasses> classes_of_box(const mesh::Mesh& mesh, std::int64_t most_classes) {
   const std::int32_t classes = mesh::cells_per_cuboid(mesh.shape);
   if (classes > most_classes) return std::nullopt;
@@ -138,7 +138,7 @@ std::optional<CongruenceClasses> find_congruence_classes(const BilinearForm& for
   if (mesh.is_uniform_box() && all_equal(diffusion)) return classes_of_box(mesh, most_classes);
   const CellShapes shapes(mesh);
   const auto diffusion_of = [&](std::int32_t cell) { return diffusion[diffusion.size() > 1 ? cell : 0]; };
-  constexpr double surely = 1.25;  // far beyond the error of what is expected
+  constexpr double surely = 1.25;  // far beyond the error of the estimate
   if (expected_classes(shapes, diffusion_of, form.cells(), most_classes) > surely * static_cast<double>(most_classes))
     return std::nullopt;
   mesh::Array<std::uint64_t> hashes = mesh::unset<std::uint64_t>(static_cast<std::size_t>(form.cells()));
@@ -148,7 +148,7 @@ std::optional<CongruenceClasses> find_congruence_classes(const BilinearForm& for
   const auto identical = [&](std::int32_t a, std::int32_t b) {
     return diffusion_of(a) == diffusion_of(b) && shapes.same(a, b);
   };
-  // Each thread finds the kinds of some cells in succession, and then these are compared.
+  // Each thread numbers the classes of a contiguous range of cells; then these are matched.
   const int parts = omp_get_max_threads();
   const auto first_of = [&](int part) { return static_cast<std::int32_t>(std::int64_t{form.cells()} * part / parts); };
   CongruenceClasses found;

@@ -82,7 +82,7 @@ struct CellEvaluator::State {
   Eigen::VectorXd inverse_weights;
   std::vector<double> diffusion, measures, factors;
   bool has_factors = false;      ///< of the current cell
-  std::optional<bool> constant;  ///< likewise, where it is known
+  std::optional<bool> constant;  ///< of the current cell, once known
   std::int32_t cell = -1;
   Eigen::MatrixXd product, scaled, dense;
 };
@@ -196,7 +196,7 @@ void CellEvaluator::matrix(std::span<double> packed) {
   });
 }
 
-/// sum_q B_q' D_q B_q x
+/// y = sum_q B_q' D_q B_q x.
 void CellEvaluator::State::apply(const Eigen::Map<const Eigen::VectorXd>& x, Eigen::Map<Eigen::VectorXd>& y) {
   product.resize(rule.size(), d);
   for (int a = 0; a < d; ++a) product.col(a).noalias() = gradients[a] * x;
@@ -249,8 +249,8 @@ void CellEvaluator::diagonal(std::span<double> diagonal) {
 
 namespace {
 
-/// K_e of cells one by one, or of a few affine ones with constant diffusion at once: sum_ab D_ab R_ab, a lane a cell.
-/// Keeps scratch memory: one a thread.
+/// Writes K_e of cells one by one, or of several affine ones with constant diffusion at a time: sum_ab D_ab R_ab, one
+/// cell a lane. Keeps scratch memory: one object a thread.
 class MatrixWriter {
  public:
   MatrixWriter(const BilinearForm& form, ElementMatrices& to)
@@ -291,7 +291,7 @@ class MatrixWriter {
   ElementMatrices* to_;
   CellEvaluator evaluator_;
   FactorsAtPoints factors_;
-  Eigen::MatrixXd reference_;  ///< by the first weight
+  Eigen::MatrixXd reference_;  ///< divided by the first weight
   std::vector<CellLanes> sums_;
 };
 

@@ -1,4 +1,4 @@
-// All element matrices on a GPU, packed one after the other.
+// All element matrices on a GPU, packed, cell after cell.
 
 #include <algorithm>
 
@@ -30,7 +30,7 @@ ElementMatrices cuda_element_matrices(const BilinearForm& form) {
   Vector<std::int64_t> places(std::ssize(robin.cells));
   std::ranges::copy(robin.cells, places.data());
   cuda::replace_element_matrices(layout, matrices.dofs, places, robin.values, matrices.values.data());
-  synchronize(Device::cuda);  // factors and gradients go
+  synchronize(Device::cuda);  // before factors and gradients are freed
   return matrices;
 }
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// K_e = sum_q G_q' D_q G_q, in double precision. A group of threads per cell, as many as its matrix keeps busy. For a
-// few quadrature points at a time, D_q and then S_q = D_q G_q (axes x dofs) go to shared memory, and every thread adds
-// sum_q G_q' S_q to its entries of the lower triangle. Nothing but the mesh is read and the matrices are written, where
-// a layout has them: layout.index(matrix, i, j) is the place of entry (i, j <= i).
+// K_e = sum_q G_q' D_q G_q in double precision, one group of threads a cell, as many as its matrix occupies. For a few
+// quadrature points at a time D_q and then S_q = D_q G_q, [axes][dofs], go to shared memory, and every thread adds
+// sum_q G_q' S_q to its entries of the lower triangle. Only the mesh is read, and only matrices are written:
+// layout.index(matrix, i, j) is the position of entry (i, j <= i).
 
 #include <algorithm>
 
@@ -12,12 +12,12 @@
 namespace femcg::operators::cuda {
 
 constexpr int assembly_threads = 128;
-constexpr int most_scaled = 1536;  // numbers of S in shared memory, for all cells of a block
+constexpr int most_scaled = 1536;  // values of S in shared memory, for all cells of a block
 
-/// The division of a block among cells, and of the quadrature points among passes.
+/// Number of cells of a block, and of quadrature points processed at a time.
 struct AssemblyShape {
   int dofs;
-  int cell_threads;  ///< of a cell: 32, 64 or 128
+  int cell_threads;  ///< threads of a cell: 32, 64 or 128
   int pass_points;   ///< quadrature points at a time
 
   int cells_per_block() const { return assembly_threads / cell_threads; }
@@ -37,7 +37,7 @@ __device__ inline int row_of(int entry) {
   return i;
 }
 
-/// S_q = D_q G_q of the points [first, last), from D_q, by the `threads` threads of a cell.
+/// Computes S_q = D_q G_q at the points [first, last) by the `threads` threads of a cell.
 template <int d>
 __device__ void scale_gradients(const double* gradients, const double* factors, int dofs, int first, int last,
                                 int thread, int threads, double* scaled) {
@@ -97,7 +97,7 @@ __global__ void __launch_bounds__(assembly_threads)
   }
 }
 
-/// Puts whole matrices in their places, an entry per thread.
+/// Overwrites whole matrices, one thread an entry, in a grid-stride loop.
 template <class T, class Layout>
 __global__ void replace_kernel(Layout layout, int packed, std::int64_t count, const std::int64_t* places,
                                const double* matrices, T* values) {
@@ -108,7 +108,7 @@ __global__ void replace_kernel(Layout layout, int packed, std::int64_t count, co
   }
 }
 
-/// The matrices of the cells `cell_of_matrix`, -1 for none; null: of the cells 0 to `matrices` - 1.
+/// Computes the matrices of the cells `cell_of_matrix`, -1 for none; if null, of the cells 0 to `matrices` - 1.
 template <class T, class Layout>
 void launch_element_matrices(const FactorInputs& factors, const Vector<double>& gradients, int dofs,
                              const Layout& layout, const std::int32_t* cell_of_matrix, std::int64_t matrices,
@@ -125,7 +125,7 @@ void launch_element_matrices(const FactorInputs& factors, const Vector<double>& 
          shape, layout, pointers(factors), gradients.data(), cell_of_matrix, matrices, values);
 }
 
-/// Puts whole matrices of the host, packed as in CellEvaluator::matrix, in the places of others.
+/// Overwrites the matrices at `places` by matrices of the host, packed as in CellEvaluator::matrix.
 template <class T, class Layout>
 void replace_element_matrices(const Layout& layout, int dofs, const Vector<std::int64_t>& places,
                               const Vector<double>& matrices, T* values) {
@@ -133,7 +133,7 @@ void replace_element_matrices(const Layout& layout, int dofs, const Vector<std::
   const Vector<double> there = copied(matrices, Device::cuda);
   launch(replace_kernel<T, Layout>, blocks_of(there.size(), 256), 256, 0, layout, dofs * (dofs + 1) / 2,
          places_there.size(), places_there.data(), there.data(), values);
-  synchronize(Device::cuda);  // places and matrices go
+  synchronize(Device::cuda);  // before places and matrices are freed
 }
 
 }  // namespace femcg::operators::cuda

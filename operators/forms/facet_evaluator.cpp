@@ -10,7 +10,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Tables of one facet of the reference cell, which do not depend on the cell.
+/// Tables of one facet of the reference cell, independent of the cell.
 struct FacetTables {
   FacetTables(const mesh::FunctionSpace& space, int facet, int quadrature)
       : rule(mesh::facet_quadrature(space.mesh().shape, facet, quadrature)),

@@ -1,4 +1,4 @@
-// Suspect cells on a GPU, a thread for each cell.
+// Suspect cells on a GPU, one thread a cell.
 
 #include "operators/aggregation/on_gpu.cuh"
 #include "operators/forms/suspect_cells.hpp"

@@ -28,9 +28,8 @@ constexpr T least_pivot(const T* lower, int nodes) {
   return least;
 }
 
-/// True for a cell of two unknowns or more that stands out, where each of its diagonal entries is `part` of the
-/// assembled one or more, or that is flat: least_pivot is below `flat`. `unknown(i)` is that of node i, below 0 where
-/// it is constrained.
+/// True for a suspect cell: with two unknowns or more, and either each of its diagonal entries at least `part` of the
+/// assembled one, or flat: least_pivot below `flat`. `unknown(i)` is that of node i, negative if constrained.
 template <class T, class Unknown>
 constexpr bool is_suspect(const T* lower, int nodes, const Unknown& unknown, const T* diagonal) {
   constexpr T part = 0.3, flat = 0.05;  // regular quadrilaterals have 0.25
@@ -44,7 +43,7 @@ constexpr bool is_suspect(const T* lower, int nodes, const Unknown& unknown, con
   return unknowns > 1 && (stands_out || least_pivot(lower, nodes) < flat);
 }
 
-/// The suspect cells of a form of degree 1, ascending. Its element matrices, and the diagonal of A, are on one device.
+/// The suspect cells of a form of degree 1, ascending. Its element matrices and the diagonal of A are on one device.
 std::vector<std::int32_t> suspect_cells(const BilinearForm& form, const ElementMatrices& matrices,
                                         const Vector<double>& diagonal);
 std::vector<std::int32_t> cuda_suspect_cells(const ElementMatrices& matrices, const Vector<double>& diagonal);

@@ -1,4 +1,4 @@
-// The host's part of integrals on the GPU: tables.
+// Host part of integrals on the GPU: tables.
 
 #include "operators/forms/check/cell_integrals.hpp"
 
@@ -22,7 +22,7 @@ BilinearForm form_of(const mesh::FunctionSpace& space, int quadrature) {
   return form;
 }
 
-/// points x functions, column by column.
+/// Copies a matrix [points][functions] to the GPU, column by column.
 Vector<double> on_gpu(const Eigen::MatrixXd& of) {
   return copied(std::span<const double>(of.data(), static_cast<std::size_t>(of.size())), Device::cuda);
 }

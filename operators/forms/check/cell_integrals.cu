@@ -1,5 +1,5 @@
-// A block has some cells: their coefficients and nodes in shared memory, then a thread per cell and point what this has
-// of the integrals, and then a warp per cell their sums, always in the same order.
+// A block has several cells: coefficients and nodes go to shared memory, then one thread per cell and point computes
+// its terms of the integrals, then one warp per cell adds these up, in a fixed order.
 
 #include "operators/forms/check/cell_integrals.hpp"
 
@@ -18,7 +18,7 @@ using namespace cuda;
 
 constexpr int block_threads = 128;
 
-/// The dofs of cells: of a structured grid by its tables, else listed.
+/// The dofs of cells: by the tables of a structured grid, or explicit.
 struct DofsOfCells {
   mesh::GridDofTables grid;
   const std::int32_t* listed;  ///< [cells][dofs]; null where the grid tells them
@@ -36,7 +36,7 @@ struct Tables {
   const double* values;
 };
 
-/// J of a cell at point q; nodes are of this cell, axis by axis of each.
+/// J of a cell at point q; `nodes` are those of this cell, [nodes][d].
 template <int d>
 __device__ void jacobian_at(const FactorSource& from, int q, const double* nodes, double (&jacobian)[d * d]) {
   for (double& entry : jacobian) entry = 0;
@@ -49,12 +49,12 @@ __device__ void jacobian_at(const FactorSource& from, int q, const double* nodes
     }
 }
 
-/// 1 and u.
+/// The integrands 1 and u.
 struct Values {
   static constexpr int sums = 2;
   Tables tables;
 
-  /// What point q of a cell has of the integrals.
+  /// Terms of point q of a cell in the integrals.
   template <int d>
   __device__ void at(std::int32_t, int q, const double* coefficients, const double* nodes,
                      double (&terms)[sums]) const {
@@ -68,7 +68,7 @@ struct Values {
   }
 };
 
-/// What cuda_error_squares says.
+/// The integrands of cuda_error_squares.
 struct ErrorSquares {
   static constexpr int sums = 4;
   Tables tables;
@@ -181,7 +181,7 @@ Tables pointers(const FunctionOnGpu& u, const IntegralTables& tables) {
   return {cuda::pointers(tables.geometry), u.space().dofs_per_cell(), tables.values.data()};
 }
 
-/// Of each block of threads, blocks x 2.
+/// Least and greatest value of each thread block, [blocks][2], in a grid-stride loop.
 __global__ void __launch_bounds__(block_threads) extremes_kernel(std::int64_t size, const double* u, double* of_block) {
   __shared__ double of_warp[2 * (block_threads / threads_per_warp)];
   double least = std::numeric_limits<double>::infinity(), greatest = -std::numeric_limits<double>::infinity();

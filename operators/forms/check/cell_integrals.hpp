@@ -13,11 +13,11 @@ namespace femcg::operators {
 /// Tables for integrals of functions of a space on the GPU, by a quadrature of n points a direction.
 struct IntegralTables {
   IntegralTables(const mesh::FunctionSpace& space, int quadrature);
-  /// Bytes of GPU memory that an integration takes, results included.
+  /// Bytes of GPU memory of an integration, results included.
   static std::int64_t bytes(const mesh::FunctionSpace& space, int quadrature);
 
-  FactorInputs geometry;  ///< of diffusion 1
-  Vector<double> values;  ///< of the space's functions, dofs x points
+  FactorInputs geometry;  ///< with diffusion 1
+  Vector<double> values;  ///< of the space's basis functions, [dofs][points]
 };
 
 /// A function of a space on the GPU, with the dofs of all cells and the tables of its integrals.
@@ -56,11 +56,11 @@ class FunctionOnGpu {
 struct ErrorTables : IntegralTables {
   ErrorTables(const mesh::FunctionSpace& space, int quadrature);
 
-  Vector<double> positions;  ///< values of the geometry's functions, nodes x points
-  Vector<double> slopes;     ///< of the space's functions, reference axes x dofs x points
+  Vector<double> positions;  ///< values of the geometry's basis functions, [nodes][points]
+  Vector<double> slopes;     ///< of the space's basis functions, [reference axes][dofs][points]
 };
 
-/// The least and the greatest coefficient; those that are not numbers do not count.
+/// The least and the greatest coefficient, NaN ignored.
 struct Extremes {
   double least, greatest;
 };
@@ -69,12 +69,12 @@ Extremes cuda_extremes(const FunctionOnGpu& u);
 /// Integrals of 1 and u over each cell, [cells][2], on the GPU.
 std::vector<double> cuda_integrals(const FunctionOnGpu& u);
 
-/// True if a GPU has room for what these programs compute with.
+/// True if the programs fit into the fixed number of variables and functions of a GPU thread.
 bool cuda_takes(std::span<const PointProgram> programs);
 
-/// Integrals of (u - u_h)^2, |grad (u - u_h)|^2, u^2 and |grad u|^2 over each cell, [cells][4], on the GPU; the
-/// programs of the regions give u, du/dx, du/dy and du/dz. Where one of these is not finite, some integrals of the cell
-/// are not.
+/// Integrals of (u - u_h)^2, |grad (u - u_h)|^2, u^2 and |grad u|^2 over each cell, [cells][4], on the GPU. The program
+/// of each region gives u, du/dx, du/dy and du/dz. Where one of these is not finite, some integrals of the cell are
+/// not.
 std::vector<double> cuda_error_squares(const FunctionOnGpu& u, const ErrorTables& tables,
                                        std::span<const PointProgram> exact_by_region);
 

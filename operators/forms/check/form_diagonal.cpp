@@ -13,7 +13,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// The diagonals of a few cells at a time. Keeps scratch memory: one a thread.
+/// Diagonals of the element matrices of a few cells at a time. Keeps scratch memory: one object a thread.
 class CellDiagonals {
  public:
   explicit CellDiagonals(const BilinearForm& form)
@@ -34,7 +34,7 @@ class CellDiagonals {
     }
   }
 
-  /// Of the cells [first, last), cells x dofs.
+  /// Writes the diagonals of the cells [first, last), [cells][dofs].
   void write(std::int32_t first, std::int32_t last, double* values) {
     double* to = values;
     for (std::int32_t cell = first; cell < last; cell += cell_lanes) {

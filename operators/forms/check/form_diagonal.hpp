@@ -5,9 +5,9 @@
 
 namespace femcg::operators {
 
-/// a(phi_i, phi_i) of every unknown in double precision, straight from the form, on all threads: no element matrix is
-/// made. Several cells at once, one a lane; on tensor cells by sum factorisation. Sums are in the order of the cells,
-/// the same to the bit for any number of threads.
+/// a(phi_i, phi_i) of every unknown in double precision, directly from the form without element matrices, on all
+/// threads. Computes several cells at a time, one a lane; tensor cells by sum factorisation. Sums are in the order of
+/// the cells: the same bits for any number of threads.
 Vector<double> diagonal_of_form(const BilinearForm& form);
 
 }  // namespace femcg::operators

@@ -15,7 +15,7 @@ namespace {
 constexpr int lanes = cell_lanes;
 using Lanes = CellLanes;
 
-/// The products of a few cells at a time. Keeps scratch memory: one a thread.
+/// Products of a few cells at a time. Keeps scratch memory: one object a thread.
 class CellProducts {
  public:
   explicit CellProducts(const BilinearForm& form)
@@ -33,8 +33,8 @@ class CellProducts {
 
   int dofs() const { return basis_.functions(); }
 
-  /// The vectors of the cells [first, last), cells x dofs; false where all are zero. `coefficient(dof)` is x,
-  /// `wanted(cell)` says which to make.
+  /// Writes the products of the cells [first, last), [cells][dofs]; returns false if all are zero. `coefficient(dof)`
+  /// is x; cells with a false `wanted(cell)` are skipped.
   template <class Coefficient, class Wanted>
   bool write(std::int32_t first, std::int32_t last, const Coefficient& coefficient, const Wanted& wanted,
              double* values) {
@@ -60,10 +60,10 @@ class CellProducts {
 
  private:
   int points() const { return basis_.points(); }
-  /// The cell of a lane; lanes beyond the last repeat it.
+  /// The cell of a lane; lanes beyond the last cell repeat it.
   static std::int32_t cell_of(std::int32_t first, int lane, int count) { return first + std::min(lane, count - 1); }
 
-  /// Whether there is anything to do.
+  /// Gathers x of `count` cells; returns false if it is zero or none of the cells is wanted.
   template <class Coefficient, class Wanted>
   bool gather(std::int32_t first, int count, const Coefficient& coefficient, const Wanted& wanted) {
     bool zero = true, any = false;
@@ -80,8 +80,8 @@ class CellProducts {
     return !zero;
   }
 
-  /// With C = |J| J^-1: the gradient in space is C' g / |J|, and what the test functions' gradients are multiplied with
-  /// is w kappa C C' g / |J|.
+  /// With C = |J| J^-1: the gradient in space is C' g / |J|, and the gradients of the test functions are multiplied by
+  /// w kappa C C' g / |J|.
   void multiply() {
     basis_.gradients(x_.data(), slopes_.data(), scratch_.data());
     d_ == 2 ? scale_slopes<2>() : scale_slopes<3>();

@@ -1,6 +1,6 @@
-// A block has some groups of cells. Of a group it has first the coefficients of all dofs and the nodes of the geometry,
-// then, a thread per quadrature point, w kappa |J| J^-1 J^-T grad u at all points, and then, a thread per dof, what the
-// gradient of its function has with these. Tables are read once for all cells of a group.
+// A block has several groups of cells. Coefficients of all dofs and nodes of the geometry go to shared memory; then one
+// thread per quadrature point computes w kappa |J| J^-1 J^-T grad u, and one thread per dof the integral of this with
+// the gradient of its basis function. Tables are read once for all cells of a group.
 
 #include "operators/forms/check/form_product_on_gpu.hpp"
 
@@ -24,18 +24,18 @@ using namespace cuda;
 
 constexpr int block_threads = 128;
 
-/// Sums in whole numbers: entry i is high[i] 2^(exponent - 42) + low[i] 2^(exponent - 84), and terms are below
-/// 2^exponent; so there is room for a million of them.
+/// Sums in fixed-point numbers: entry i is high[i] 2^(exponent - 42) + low[i] 2^(exponent - 84). Terms are below
+/// 2^exponent, so that there is room for a million of them.
 struct Sums {
   static constexpr int digits = 42;
 
-  unsigned long long* high;  ///< null: terms are only looked at
+  unsigned long long* high;  ///< null: only the greatest term is computed
   unsigned long long* low;
   int exponent;
-  unsigned long long* greatest;  ///< the bits of the greatest |term|; above those of infinity where one is no number
+  unsigned long long* greatest;  ///< bits of the greatest |term|; above those of infinity if a term is NaN
 };
 
-/// What one thread adds to the sums.
+/// Adds one thread's terms to the sums.
 class Adder {
  public:
   __device__ explicit Adder(const Sums& sums)
@@ -49,7 +49,7 @@ class Adder {
     atomicAdd(sums_.high + i, static_cast<unsigned long long>(__double2ll_rn(high)));
     atomicAdd(sums_.low + i, static_cast<unsigned long long>(__double2ll_rn((scaled - high) * to_low_)));
   }
-  /// By all threads of a warp, at the end.
+  /// Updates the greatest term. Called by all threads of a warp, at the end.
   __device__ void tell_greatest() {
     for (int distance = threads_per_warp / 2; distance > 0; distance /= 2)
       greatest_ = max(greatest_, __shfl_xor_sync(all_lanes, greatest_, distance));
@@ -62,19 +62,19 @@ class Adder {
   unsigned long long greatest_ = 0;
 };
 
-/// Of a form, on the GPU.
+/// Data of the cells of a form on the GPU.
 struct Cells {
   int points, nodes, dofs;        ///< of a cell; nodes of its geometry
-  const double* slopes;           ///< of the basis, axes x dofs x points
-  const double* transposed;       ///< the same, axes x points x dofs
-  const double* geometry_slopes;  ///< points x axes x nodes
+  const double* slopes;           ///< gradients of the basis, [axes][dofs][points]
+  const double* transposed;       ///< the same, [axes][points][dofs]
+  const double* geometry_slopes;  ///< [points][axes][nodes]
   const double* weights;
   NodesOfCells node_points;
   const double* diffusion;  ///< FactorInputs
   std::int64_t diffusion_per_cell, diffusion_per_point;
 };
 
-/// |J| J^-1 and |J|.
+/// Computes C = |J| J^-1; returns |J|.
 __device__ inline double cofactors(const double (&m)[2][2], double (&c)[2][2]) {
   c[0][0] = m[1][1];
   c[0][1] = -m[0][1];
@@ -93,14 +93,14 @@ __device__ inline double cofactors(const double (&m)[3][3], double (&c)[3][3]) {
   return m[0][0] * c[0][0] + m[0][1] * c[1][0] + m[0][2] * c[2][0];
 }
 
-/// Numbers of shared memory that a group of cells takes: coefficients, nodes, fluxes.
+/// Values of shared memory per group of cells: coefficients, nodes, fluxes.
 template <int d, int together>
 __host__ __device__ std::int64_t numbers_of_group(const Cells& of) {
   return std::int64_t{together} * (of.dofs + d * of.nodes + d * of.points);
 }
 
-/// g becomes w kappa C C' g / |J| at point q of a cell, C = |J| J^-1; `nodes` are those of the cell, axis by axis of
-/// each, so far apart.
+/// Replaces g by w kappa C C' g / |J| at point q of a cell, with C = |J| J^-1; `nodes` are those of the cell,
+/// [nodes][d], `stride` values apart.
 template <int d>
 __device__ void scale_gradient(const Cells& of, std::int32_t cell, int q, const double* nodes, int stride,
                                double (&g)[d]) {
@@ -130,19 +130,19 @@ __device__ void scale_gradient(const Cells& of, std::int32_t cell, int q, const 
   }
 }
 
-/// Adds A x of the cells first, first + 1, ..., `count` of them, a block `groups` groups of `together`; unknowns are
-/// theirs, cells x dofs, -1 where there is none.
+/// Adds A x of `count` cells from `first` on, `groups` groups of `together` cells a block; `unknowns` are theirs,
+/// [cells][dofs], -1 for none.
 template <int d, int together>
 __global__ void __launch_bounds__(block_threads)
     cells_kernel(Cells of, const std::int32_t* unknowns, std::int32_t first, std::int32_t count, int groups,
                  const double* x, Sums sums) {
   extern __shared__ double shared[];
   const int mine = static_cast<int>(threadIdx.x), n = of.dofs, m = of.points;
-  double* const coefficients = shared;                              // groups x dofs x together
-  double* const nodes = coefficients + groups * n * together;       // groups x nodes x d x together
-  double* const fluxes = nodes + groups * of.nodes * d * together;  // groups x d x points x together
+  double* const coefficients = shared;                              // [groups][dofs][together]
+  double* const nodes = coefficients + groups * n * together;       // [groups][nodes][d][together]
+  double* const fluxes = nodes + groups * of.nodes * d * together;  // [groups][d][points][together]
   const std::int32_t begin = static_cast<std::int32_t>(blockIdx.x) * groups * together;  // in the window
-  const auto place = [&](int cell, int row, int rows) {  // of a number of a cell of the block, `rows` a cell
+  const auto place = [&](int cell, int row, int rows) {  // of a value of a cell of the block, `rows` values a cell
     return (cell / together * rows + row) * together + cell % together;
   };
   for (int i = mine; i < groups * together * n; i += block_threads) {
@@ -151,7 +151,7 @@ __global__ void __launch_bounds__(block_threads)
     coefficients[place(cell, i % n, n)] = unknown >= 0 ? __ldg(x + unknown) : 0.0;
   }
   for (int i = mine; i < groups * together * of.nodes; i += block_threads) {
-    const int cell = i / of.nodes;  // cells beyond the last are that one again
+    const int cell = i / of.nodes;  // cells beyond the last repeat it
     double at[d];
     of.node_points(first + min(begin + cell, count - 1), i % of.nodes, at);
 #pragma unroll
@@ -207,17 +207,17 @@ __global__ void __launch_bounds__(block_threads)
   adder.tell_greatest();
 }
 
-/// Of Robin facets, on the GPU.
+/// Data of Robin facets on the GPU.
 struct Facets {
   std::int64_t count;
   int points, nodes;
-  const double* tables;          ///< of the facets of the reference cell: points x nodes
+  const double* tables;          ///< of the reference cell's facets: [points][nodes]
   const std::int32_t* facets;    ///< of the reference cell
-  const double* weights;         ///< alpha w |J|, facets x points
-  const std::int32_t* unknowns;  ///< facets x nodes
+  const double* weights;         ///< alpha w |J|, [facets][points]
+  const std::int32_t* unknowns;  ///< [facets][nodes]
 };
 
-/// Adds what they have, a thread per node.
+/// Adds the Robin terms. One thread per node of a facet.
 __global__ void __launch_bounds__(block_threads) robin_kernel(Facets of, const double* x, Sums sums) {
   const std::int64_t i = cuda::thread_number();
   Adder adder(sums);
@@ -237,7 +237,7 @@ __global__ void __launch_bounds__(block_threads) robin_kernel(Facets of, const d
   adder.tell_greatest();
 }
 
-/// b - sums, in the place of sums.high.
+/// r = b - sums; r overwrites sums.high. One thread an entry.
 __global__ void __launch_bounds__(block_threads)
     residual_kernel(std::int64_t size, Sums sums, const double* b, double* r) {
   const std::int64_t i = cuda::thread_number();
@@ -333,7 +333,7 @@ class FormProductOnGpu::Products {
             inputs_.diffusion_per_point};
   }
 
-  /// Many cells for each look at the tables, unless they do not fit; and enough groups for all threads of a block.
+  /// Chooses many cells per load of the tables, if they fit, and enough groups for all threads of a block.
   template <int d>
   void choose_groups() {
     constexpr std::int64_t enough = 48 << 10;
@@ -353,14 +353,14 @@ class FormProductOnGpu::Products {
     return many_ ? cells_kernel<d, many> : cells_kernel<d, few>;
   }
 
-  /// An exponent that leaves room for terms that grow from one product to the next.
+  /// Spare bits of the exponent, for terms that grow from product to product.
   static constexpr int room = 20, most_excess = 10;
   static int exponent_above(double greatest) {
     constexpr int most = 900;
     return greatest > 0 && std::isfinite(greatest) ? std::clamp(std::ilogb(greatest) + room, -most, most) : 0;
   }
 
-  /// Adds A x of the first cells, and of all Robin facets, and says what the greatest term was.
+  /// Adds A x of the first `count` cells and of all Robin facets; returns the greatest term.
   double greatest_term(const double* x, const Sums& to, std::int64_t count) {
     Sums sums = to;
     if (count < form_.cells()) sums.high = nullptr;
@@ -417,15 +417,15 @@ class FormProductOnGpu::Products {
   Vector<double> slopes_, transposed_;
   FacetData facets_;
   std::int64_t window_cells_;
-  PageLocked staging_;  ///< goes after what waits for its copies
+  PageLocked staging_;  ///< destroyed after the streams whose copies read it
   ChunkCopies copies_;
   Vector<unsigned long long> greatest_;
   bool many_ = true;
   int groups_ = 1;
   std::int64_t shared_bytes_ = 0;
-  Vector<std::int32_t> unknowns_;  ///< of all cells, where they are kept
+  Vector<std::int32_t> unknowns_;  ///< of all cells, if they are kept
   bool all_are_here_ = false;
-  bool known_ = false;  ///< whether the exponent is that of a product before
+  bool known_ = false;  ///< true if the exponent is that of a previous product
   int exponent_ = 0;
 };
 

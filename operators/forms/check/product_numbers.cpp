@@ -11,7 +11,7 @@ namespace femcg::operators {
 std::vector<double> slopes_of_functions(const BilinearForm& form, SlopeOrder order) {
   const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
   std::vector<double> slopes;
-  for (Eigen::MatrixXd along : form.space->basis().gradients(rule.points)) {  // points x functions, column by column
+  for (Eigen::MatrixXd along : form.space->basis().gradients(rule.points)) {  // [points][functions], column by column
     if (order == SlopeOrder::points_functions) along.transposeInPlace();
     slopes.insert(slopes.end(), along.data(), along.data() + along.size());
   }

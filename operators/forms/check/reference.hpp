@@ -7,16 +7,16 @@
 
 namespace femcg::operators {
 
-/// The reference that every operator and every solution is measured against: y = A x in double precision, cell by cell
-/// straight from the quadrature with dense tables, nothing stored, sums in the order of the cells. Independent of every
-/// operator in the catalogue.
+/// The reference that operators and solutions are compared with: y = A x in double precision, cell by cell directly
+/// from the quadrature with dense tables, nothing stored, sums in the order of the cells. Independent of all operators
+/// of the catalogue.
 class ReferenceOperator {
  public:
   explicit ReferenceOperator(const BilinearForm& form) : form_(&form) {}
 
-  /// On all dofs, constrained ones included: the bilinear form a(x, phi_i) for every i.
+  /// a(x, phi_i) for all dofs i, constrained ones included.
   mesh::Array<double> apply_to_dofs(std::span<const double> x) const;
-  /// On the unknowns, constrained dofs zero.
+  /// A x on the unknowns, with x = 0 at constrained dofs.
   std::vector<double> apply(std::span<const double> x) const;
 
  private:

@@ -1,8 +1,7 @@
-// Windows of cells are worked on one after the other, each thread having a share of a window. What its cells have for
-// dofs that no cell before the share has is added at once; what they have for dofs of cells before is kept in lists,
-// one for each part of these dofs, and when all are done each thread adds up a part, list after list. So every dof gets
-// its terms in the order of the cells, the sums are the same to the bit for any number of threads, and most numbers are
-// added where they were made.
+// Cells are processed window by window, each thread having a contiguous part of a window. A thread immediately adds the
+// terms of dofs that no earlier cell has; terms of other dofs it keeps in lists, one for each range of these dofs, and
+// at the end of the window each thread adds up one range, list after list. So every dof gets its terms in the order of
+// the cells, the sums have the same bits for any number of threads, and most terms are added where they were computed.
 
 #include <omp.h>
 
@@ -21,8 +20,8 @@ namespace femcg::operators {
 namespace {
 
 constexpr std::int64_t window_entries = std::int64_t{1} << 23;  // of the first window
-constexpr std::int64_t most_terms = window_entries;             // that are to be kept at once
-constexpr std::int32_t chunk_cells = 64;                        // whose vectors a thread has at once
+constexpr std::int64_t most_terms = window_entries;             // kept in a window, at most
+constexpr std::int32_t chunk_cells = 64;                        // whose vectors a thread computes at a time
 constexpr int samples_per_share = 64;
 
 /// A term of the sum at a dof.
@@ -31,7 +30,7 @@ struct Term {
   double value;
 };
 
-/// What threads tell each other in a window.
+/// The threads' shared data of a window.
 class Window {
  public:
   Window(const mesh::FunctionSpace& space, int most_threads)
@@ -45,7 +44,7 @@ class Window {
     limits_.resize(static_cast<std::size_t>(threads), std::numeric_limits<std::int32_t>::max());
   }
   std::int64_t cells() const { return cells_; }
-  /// A thread's cells of those that begin with `first`: begin and end.
+  /// Range of a thread's cells in the window that begins at `first`.
   std::pair<std::int32_t, std::int32_t> share(std::int64_t first, int thread) const {
     const std::int64_t count = std::min(cells_, space_->mesh().cell_count() - first), threads = std::ssize(shares_);
     const std::int64_t chunks = (count + chunk_cells - 1) / chunk_cells;
@@ -55,12 +54,12 @@ class Window {
     return {begin_of(thread), begin_of(thread + 1)};
   }
 
-  /// First each thread says what it has,
+  /// Step 1, all threads: determines the greatest dof of the thread's cells.
   void begin(std::int64_t first, int thread) {
     const auto [begin, end] = share(first, thread);
     shares_[static_cast<std::size_t>(thread)].greatest = space_->greatest_dof(begin, end);
   }
-  /// then one of them divides the dofs of cells before so that each part has about as many terms,
+  /// Step 2, one thread: divides the dofs of earlier cells into ranges with about equally many terms.
   void divide(std::int64_t first) {
     std::vector<std::int32_t> some;
     for (std::size_t t = 0; t < shares_.size(); ++t) {
@@ -78,13 +77,13 @@ class Window {
     for (std::size_t part = 1; part < shares_.size(); ++part)
       limits_[part - 1] = some.empty() ? 0 : some[some.size() * part / shares_.size()];
   }
-  /// and then each adds what some of its cells have, or keeps it
+  /// Step 3, all threads: adds the terms of some of the thread's cells, or keeps them.
   void add(int thread, std::int32_t begin, std::int32_t end, const double* values, double* sum) {
     Share& mine = shares_[static_cast<std::size_t>(thread)];
     for (std::int32_t cell = begin; cell < end; ++cell)
       for (const std::int32_t dof : space_->dofs(cell)) {
         const double value = *values++;
-        if (value == 0) continue;  // most are where few dofs are wanted
+        if (value == 0) continue;  // true of most where few cells are wanted
         if (dof >= mine.fresh)
           sum[dof] += value;
         else
@@ -97,12 +96,12 @@ class Window {
     terms.resize(shares_.size());
     for (std::vector<Term>& of_part : terms) of_part.clear();
   }
-  /// and adds up a part of what was kept.
+  /// Step 4, all threads: adds up the kept terms of one range.
   void add_part(int part, double* sum) const {
     for (const Share& share : shares_)
       for (const Term& term : share.terms[static_cast<std::size_t>(part)]) sum[term.dof] += term.value;
   }
-  /// The next window is twice as large where that leaves few terms to be kept: shares of many cells share less.
+  /// Doubles the next window if few terms were kept: larger parts have fewer dofs in common.
   void choose_next() {
     std::size_t terms = 0;
     for (const Share& share : shares_)
@@ -112,17 +111,17 @@ class Window {
 
  private:
   struct Share {
-    std::int32_t greatest = -1, fresh = 0;  ///< dofs: the greatest, and the first that is greater than all before
-    std::vector<std::vector<Term>> terms;   ///< of each part
+    std::int32_t greatest = -1, fresh = 0;  ///< greatest dof; first dof beyond those of all earlier cells
+    std::vector<std::vector<Term>> terms;   ///< kept, for each range
   };
 
   static constexpr std::int64_t most_cells = std::int64_t{1} << 31;
 
   const mesh::FunctionSpace* space_;
   std::int64_t cells_;
-  std::int32_t greatest_ = -1;        ///< of all cells so far
+  std::int32_t greatest_ = -1;        ///< dof, of all cells so far
   std::vector<Share> shares_;         ///< of the threads
-  std::vector<std::int32_t> limits_;  ///< the first dof behind each part
+  std::vector<std::int32_t> limits_;  ///< end of each range
 };
 
 }  // namespace

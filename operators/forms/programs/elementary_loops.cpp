@@ -1,5 +1,5 @@
-// Compiled with -ffast-math, which lets the C library's functions of several numbers at once be used (libmvec, errors
-// below 4 units in the last place). It also forgets about numbers that are none, which such functions do not.
+// Compiled with -ffast-math, which allows the C library's vector functions (libmvec, errors below 4 units in the last
+// place). It also assumes that there are no NaN, but these functions return them correctly.
 
 #include "operators/forms/programs/point_loops.hpp"
 

@@ -17,7 +17,7 @@ class Differentiator {
   Differentiator(PointProgramBuilder& builder, int axis)
       : builder_(&builder), axis_(axis), zero_(builder.constant(0)), one_(builder.constant(1)) {}
 
-  /// Values before values that need them, on a stack of its own: expressions may be deep.
+  /// Derivatives of operands before those of their results, with an explicit stack: expressions may be deep.
   Value operator()(Value of) {
     std::vector<Value> wanted{of};
     while (!wanted.empty()) {
@@ -54,7 +54,7 @@ class Differentiator {
   Value quotient(Value a, Value b) { return is(a, 0) || is(b, 1) ? a : builder_->apply(divide, a, b); }
   Value either_of(Value condition, Value a, Value b) { return a == b ? a : builder_->apply(select, condition, a, b); }
   Value square(Value a) { return product(a, a); }
-  /// A slope where something has no finite one: 0 where it does not move.
+  /// `slope` where `moves` is not 0, else 0: for functions without a finite derivative somewhere.
   Value where_it_moves(Value moves, Value slope) {
     return builder_->number(moves) ? slope : either_of(moves, slope, zero_);
   }
@@ -110,7 +110,7 @@ class Differentiator {
     return sum(where_it_moves(da, of_base), product(product(value, builder_->apply(logarithm, a)), db));
   }
 
-  /// Of a function of one number.
+  /// The derivative of a function of one argument.
   Value slope_of_function(PointOperation operation, Value value, Value a, Value da) {
     const auto of = [&](PointOperation other) { return builder_->apply(other, a); };
     const auto cosine_of_arc = [&] { return builder_->apply(square_root, difference(one_, square(a))); };

@@ -4,13 +4,13 @@
 
 namespace femcg::operators {
 
-/// Numbers that go through an operation at once: counts of points are multiples of it.
+/// Values per SIMD step: counts of points are multiples of it.
 constexpr int points_at_once = 8;
 
-/// to[i] = what an operation makes of a[i], b[i] and c[i], of which it takes as many as it needs; `to` may be one of
-/// them. A result depends on its own numbers alone, not on its place.
+/// to[i] = result of an operation on a[i], b[i] and c[i], as many as it has operands; `to` may be one of these. A
+/// result depends on its operands alone, not on i.
 void carry_out(PointOperation operation, int count, const double* a, const double* b, const double* c, double* to);
-/// The same of an elementary function.
+/// The same for an elementary function.
 void carry_out_elementary(PointOperation operation, int count, const double* a, const double* b, double* to);
 
 }  // namespace femcg::operators

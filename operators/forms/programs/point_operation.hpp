@@ -46,7 +46,7 @@ enum class PointOperation : std::uint8_t {
   greatest
 };
 
-/// True if it is a function of the C library's.
+/// True for a function of the C library.
 constexpr bool is_elementary(PointOperation operation) {
   return operation == PointOperation::power ||
          (operation >= PointOperation::sine && operation <= PointOperation::hypotenuse);

@@ -84,12 +84,12 @@ const PointProgramBuilder::Step* PointProgramBuilder::step(Value value) const {
 
 std::optional<PointProgram> PointProgramBuilder::finish(std::span<const Value> results) const {
   constexpr std::size_t nowhere = std::numeric_limits<std::size_t>::max();
-  // A register is free again behind the last step that reads it.
+  // A register is free after the last step that reads it.
   std::vector<std::size_t> last_read(values_.size(), nowhere);
   for (const Value result : results) last_read[static_cast<std::size_t>(result)] = steps_.size();
   for (auto value = static_cast<Value>(values_.size()) - 1; value >= 0; --value) {
     const Step* made_by = step(value);
-    if (made_by == nullptr || last_read[static_cast<std::size_t>(value)] == nowhere) continue;  // nobody asks for it
+    if (made_by == nullptr || last_read[static_cast<std::size_t>(value)] == nowhere) continue;  // no result needs it
     for (const Value from : made_by->from) {
       std::size_t& last = last_read[static_cast<std::size_t>(from)];
       const std::size_t now = values_[static_cast<std::size_t>(value)].number;

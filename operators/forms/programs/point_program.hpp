@@ -11,27 +11,26 @@
 
 namespace femcg::operators {
 
-/// A function of x, y and z, or several, as a list of operations on registers: first the constants, then x, y and z,
-/// then what operations make. Several points go through an operation before the next one, so that what an interpreter
-/// costs is shared by all of them.
+/// One or more functions of x, y and z, as a list of operations on registers: constants first, then x, y and z, then
+/// results of operations. Each operation runs on several points before the next one, to spread the interpreter's cost.
 class PointProgram {
  public:
   using Register = std::uint16_t;
   struct Instruction {
     PointOperation operation;
     Register to;
-    std::array<Register, 3> from;  ///< the last ones repeated where the operation takes fewer
+    std::array<Register, 3> from;  ///< the last ones are repeated if there are fewer operands
   };
 
   PointProgram(double constant) : constants_{constant}, results_{0} {}  // NOLINT: a number is a function
 
-  /// Values at points (count x 3, row by row), functions x count. Safe to call from several threads at once. A value
+  /// Values at points [count][3], as [functions][count]. Safe to call from several threads concurrently. A value
   /// depends on its point alone.
   void evaluate(std::span<const double> points, std::span<double> values) const;
 
   const std::vector<double>& constants() const { return constants_; }
   const std::vector<Instruction>& instructions() const { return instructions_; }
-  /// Behind the constants: x, y, z and others.
+  /// Number of registers behind the constants: x, y, z and results.
   int variables() const { return variables_; }
   /// Result registers, one for each function.
   const std::vector<Register>& results() const { return results_; }
@@ -46,7 +45,7 @@ class PointProgram {
   std::vector<Register> results_;
 };
 
-/// Makes a program, value by value: what is the same is computed once, and what is constant now.
+/// Builds a program value by value: common subexpressions are computed once, constant ones immediately.
 class PointProgramBuilder {
  public:
   using Value = std::int32_t;
@@ -62,11 +61,11 @@ class PointProgramBuilder {
   Value apply(PointOperation operation, Value a);
   Value apply(PointOperation operation, Value a, Value b);
   Value apply(PointOperation operation, Value a, Value b, Value c);
-  /// The number that a value is, where it is constant.
+  /// The number of a constant value; nothing if it is not constant.
   std::optional<double> number(Value value) const;
-  /// The operation that a value comes from, where it comes from one.
+  /// The operation that computes a value; null for coordinates and constants.
   const Step* step(Value value) const;
-  /// The program that computes some values; nothing where a program has too few registers for them.
+  /// The program that computes `results`; nothing if it would need too many registers.
   std::optional<PointProgram> finish(std::span<const Value> results) const;
 
  private:

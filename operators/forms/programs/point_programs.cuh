@@ -1,7 +1,7 @@
 #pragma once
 
-// Programs of functions of the point (point_program.hpp) on the GPU: a thread evaluates one at a point, operation by
-// operation. The threads of a warp mostly have the same program, and so take the same branches.
+// Programs of functions of the point (point_program.hpp) on the GPU: one thread evaluates a program at a point,
+// operation by operation. The threads of a warp mostly have the same program, and so take the same branches.
 
 #include <algorithm>
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace femcg::operators::cuda {
 
-/// Of x, y and z and of what operations make, which each thread has in memory of its own.
+/// Most variables, x, y, z and results of operations, in local memory of each thread; most functions of a program.
 constexpr int most_variables = 32;
 constexpr int most_functions = 4;
 
@@ -24,7 +24,7 @@ struct PointProgramOnGpu {
   int instruction_count, constant_count;
   PointProgram::Register results[most_functions];
 
-  /// The first `count` of its functions.
+  /// Evaluates the first `count` functions.
   template <int d, int count>
   __device__ void operator()(const double (&point)[d], double (&values)[count]) const {
     double variables[most_variables];
@@ -45,10 +45,10 @@ struct PointProgramOnGpu {
   }
 };
 
-/// Those of the regions of a mesh.
+/// The programs of the regions of a mesh, on the GPU.
 class PointPrograms {
  public:
-  /// Whether each has room for its variables and functions.
+  /// True if no program has too many variables or functions.
   static bool fit(std::span<const PointProgram> programs) {
     return std::ranges::all_of(programs, [](const PointProgram& each) {
       return each.variables() <= most_variables && each.results().size() <= most_functions;
@@ -77,7 +77,7 @@ class PointPrograms {
     programs_ = on_gpu(programs);
   }
 
-  /// On the GPU, by region.
+  /// Programs on the GPU, by region.
   const PointProgramOnGpu* by_region() const { return programs_.data(); }
 
  private:

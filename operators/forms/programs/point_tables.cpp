@@ -11,7 +11,8 @@ namespace femcg::operators {
 
 namespace {
 
-/// to[o, i, k] (+)= sum_j table[i, j] from[o, j, k] for `outer` o and `inner` k; `terms` j, 0 for as many as there are.
+/// to[o, i, k] (+)= sum_j table[i, j] from[o, j, k] for o < outer and k < inner; `terms` is the number of j, 0 if it is
+/// known at run time only.
 template <int terms>
 void contract_terms(const Table& table, const CellLanes* from, int outer, int inner, CellLanes* to, bool add) {
   const int columns = terms > 0 ? terms : table.columns;
@@ -65,7 +66,7 @@ Eigen::VectorXd nodes_of_line(const mesh::LagrangeBasis& basis) {
   return basis.nodes().row(0).head(basis.degree() + 1).transpose();
 }
 
-/// Values and derivatives of the functions of a line at points of it, points x functions.
+/// Values and derivatives of a line's basis functions at points of it, [points][functions].
 std::pair<Eigen::MatrixXd, Eigen::MatrixXd> on_line(const mesh::LagrangeBasis& basis, const Eigen::VectorXd& points) {
   const Eigen::VectorXd nodes = nodes_of_line(basis);
   return {mesh::line_values(nodes, points), mesh::line_derivatives(nodes, points)};
@@ -209,7 +210,7 @@ void SquaredGradients::sum(const CellLanes* at, CellLanes* of, CellLanes* scratc
     return;
   }
   const int n = mass_.rows, q = mass_.columns, all = cube(std::max(n, q));
-  // What is left to be multiplied along x with the squares of values, products, and squares of derivatives.
+  // Factors to contract along x with squares of values, products of values and derivatives, and squares of derivatives.
   CellLanes *plane = scratch, *m = scratch + all, *x = scratch + 2 * all, *s = scratch + 3 * all;
   if (d_ == 2) {
     contract(mass_, at, 1, q, s);
