@@ -1,4 +1,4 @@
-// Aggregation on a GPU, a thread for each row: the algorithm is that of the host, and so is its result, to the bit.
+// Aggregation on a GPU, one thread a row: the host's algorithm, with the same result to the bit.
 
 #include "operators/aggregation/aggregation.hpp"
 #include "operators/aggregation/aggregation_steps.hpp"

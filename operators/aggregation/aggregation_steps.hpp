@@ -1,6 +1,6 @@
 #pragma once
 
-// The steps of smoothed aggregation, row by row, for the threads of the host (OnHost) and of a GPU (OnGpu).
+// Steps of smoothed aggregation, row by row, for the threads of the host (OnHost) and of a GPU (OnGpu).
 
 #include <algorithm>
 #include <utility>
@@ -11,7 +11,7 @@
 
 namespace femcg::operators {
 
-/// m_i = min_j a_ij, at most 0.
+/// m_i = min(0, min_j a_ij).
 struct LeastEntry {
   MatrixPointers a;
   double* least;
@@ -29,7 +29,7 @@ struct StrongRow {
   double threshold;
 
   constexpr bool is_strong(std::int64_t row, std::int32_t column, double value) const {
-    constexpr double nearly = 1 - 1e-10;  // a_ij and a_ji may be rounded differently
+    constexpr double nearly = 1 - 1e-10;  // for a_ij and a_ji that are rounded differently
     return column != row && value < 0 &&
            (value * value > threshold * threshold * (least[row] * least[column]) ||
             value <= nearly * std::max(least[row], least[column]));
@@ -49,17 +49,17 @@ RectangularMatrix strong_connections_on(const On& on, const RectangularMatrix& a
   return on.rows(a.rows, a.rows, StrongRow{MatrixPointers(a), least.data(), threshold});
 }
 
-/// Membership of an unknown in the independent set, as far as it is decided.
+/// Membership of an unknown in the independent set; undecided at first.
 enum class Membership : std::uint64_t { out, undecided, in };
 
-/// Membership, hash and number of an unknown, in the order by which the set is chosen; 2, 30 and 32 bits.
+/// Rank by which the set is chosen: membership, hash and number of an unknown in 2, 30 and 32 bits.
 constexpr std::uint64_t rank_of(Membership membership, std::int64_t unknown) {
   return static_cast<std::uint64_t>(membership) << 62U | mixed_bits(unknown) >> 34U << 32U |
          static_cast<std::uint64_t>(unknown);
 }
 constexpr Membership membership(std::uint64_t rank) { return static_cast<Membership>(rank >> 62U); }
 
-/// Unknowns without strong connections are out.
+/// First ranks: unknowns without strong connections are out, all others undecided.
 struct FirstRank {
   MatrixPointers strong;
   std::uint64_t* rank;
@@ -69,7 +69,7 @@ struct FirstRank {
   }
 };
 
-/// max_j of the ranks of the neighbours of i and of i itself.
+/// Greatest rank among unknown i and its neighbours.
 struct GreatestNearby {
   MatrixPointers strong;
   const std::uint64_t* rank;
@@ -83,7 +83,7 @@ struct GreatestNearby {
   }
 };
 
-/// An undecided unknown comes in that has the greatest rank within distance 2, and goes out where a member is there.
+/// Decides undecided unknowns: in if its rank is the greatest within distance 2, out if a member is within distance 2.
 struct Decide {
   const std::uint64_t* greatest;
   std::uint64_t* rank;
@@ -109,7 +109,7 @@ struct IsMember {
   }
 };
 
-/// The aggregate of a member is its number among the members.
+/// Aggregate of a member: its number among the members.
 struct NumberMember {
   const std::uint64_t* rank;
   const std::int32_t* members_before;
@@ -120,7 +120,7 @@ struct NumberMember {
   }
 };
 
-/// An unknown of no aggregate joins that of the neighbour with which its connection is strongest.
+/// Adds an unknown without aggregate to the aggregate of its most strongly connected neighbour.
 struct JoinStrongest {
   MatrixPointers strong;
   const std::int32_t* before;
@@ -142,7 +142,7 @@ Aggregates aggregate_on(const On& on, const RectangularMatrix& strong) {
   const MatrixPointers graph(strong);
   const std::int64_t rows = strong.rows;
   Vector<std::uint64_t> rank(rows, On::device), near(rows, On::device), far(rows, On::device);
-  Vector<std::int32_t> counted(rows + 1, On::device);  // the last is 0 before it is summed up
+  Vector<std::int32_t> counted(rows + 1, On::device);  // the last is 0 before the prefix sum
   const auto count = [&](const auto& flag) {
     const std::int32_t none = 0;
     copy_bytes(&none, Device::host, counted.data() + rows, On::device, sizeof none);
@@ -157,13 +157,13 @@ Aggregates aggregate_on(const On& on, const RectangularMatrix& strong) {
 
   Aggregates aggregates{Vector<std::int32_t>(rows, On::device), count(IsMember{rank.data(), counted.data()})};
   on.for_each(rows, NumberMember{rank.data(), counted.data(), aggregates.of.data()});
-  // Round each member its neighbours, then what is left.
+  // First the neighbours of each member, then the remaining unknowns.
   Vector<std::int32_t> before(rows, On::device);
   for (int distance = 1; distance <= 2; ++distance) {
     std::swap(before, aggregates.of);
     on.for_each(rows, JoinStrongest{graph, before.data(), aggregates.of.data()});
   }
-  synchronize(On::device);  // ranks and `before` go
+  synchronize(On::device);  // before ranks and `before` are freed
   return aggregates;
 }
 
@@ -173,7 +173,7 @@ struct ProlongationRow {
   const std::int32_t* aggregate;
   double omega;
 
-  /// The diagonal entry and the weak ones. That may leave little of the diagonal, or nothing: it then stays as it is.
+  /// The diagonal entry plus the weak ones; the diagonal entry alone where the sum would be too small.
   constexpr double lumped_diagonal(std::int64_t row) const {
     constexpr double least = 0.1;
     double weak = 0, diagonal = 0;

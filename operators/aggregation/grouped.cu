@@ -17,7 +17,7 @@ __global__ void __launch_bounds__(block_threads) number_kernel(std::int64_t coun
   if (i < count) numbers[i] = i;
 }
 
-/// The place of the first of the sorted numbers that is not below i, by bisection.
+/// Position of the first of the sorted numbers that is >= i, by bisection. One thread an i.
 __global__ void __launch_bounds__(block_threads)
     first_not_below_kernel(std::int64_t count, const std::int32_t* sorted, std::int64_t sorted_count,
                            std::int64_t* places) {
@@ -58,7 +58,7 @@ Groups cuda_grouped(const Vector<std::int32_t>& numbers, std::int32_t groups) {
   Vector<char> room(static_cast<std::int64_t>(bytes), Device::cuda);
   sort(room.data());
   for_each(result.offsets.size(), first_not_below_kernel, sorted.data(), count, result.offsets.data());
-  synchronize(Device::cuda);  // room, sorted, order go
+  synchronize(Device::cuda);  // before room, sorted, order are freed
   return result;
 }
 

@@ -6,8 +6,8 @@
 
 namespace femcg::operators {
 
-/// The places of numbers by their value, those of one value in their order: the places of number i are places[k],
-/// offsets[i] <= k < offsets[i + 1], for 0 <= i < `groups`. Numbers below 0 are in no group. On the GPU.
+/// Positions of numbers by value, in ascending order per value: the positions of number i are places[k], offsets[i] <=
+/// k < offsets[i + 1], for 0 <= i < `groups`. Negative numbers are in no group. On the GPU.
 struct Groups {
   Vector<std::int64_t> offsets, places;
 };

@@ -4,7 +4,7 @@
 
 namespace femcg::operators {
 
-/// A matrix as plain pointers, for those who read it on its device.
+/// A matrix as plain pointers, for readers on its device.
 struct MatrixPointers {
   explicit MatrixPointers(const RectangularMatrix& matrix)
       : offsets(matrix.row_offsets.data()), column(matrix.column.data()), value(matrix.value.data()) {}

@@ -1,6 +1,6 @@
 #pragma once
 
-// Loops over rows on a GPU, a thread for each. The functions are those of OnHost, so that an algorithm is written once.
+// Loops over rows on a GPU, one thread a row. The functions are those of OnHost, so that algorithms are written once.
 
 #include "operators/aggregation/matrix_pointers.hpp"
 #include "operators/backend/cuda/scan.cuh"
@@ -10,26 +10,26 @@ namespace femcg::operators {
 
 namespace cuda {
 
-/// A row that is being made, its columns ascending, in memory that has room for all of its entries.
+/// A row under construction, columns ascending, in memory with room for all of its entries.
 struct GpuRow {
   std::int32_t* column;
   double* value;
-  std::int64_t size = 0, at = 0;  ///< entries, and where the last column was found
+  std::int64_t size = 0, at = 0;  ///< entries, and position of the last column found
 
-  /// An entry behind all others.
+  /// Appends an entry behind all others.
   __device__ void append(std::int32_t j, double number) {
     column[size] = j;
     value[size++] = number;
   }
   __device__ void add(std::int32_t j, double number) { at_column(j) += number; }
-  /// Adds a b, rounded once with the sum.
+  /// Adds a b to the entry, by fma.
   __device__ void add_product(std::int32_t j, double a, double b) {
     double& sum = at_column(j);
     sum = fma(a, b, sum);
   }
 
  private:
-  /// Goes on from the last column where they ascend.
+  /// The entry of a column, inserted as 0 if new. Searches from the last column found if columns ascend.
   __device__ double& at_column(std::int32_t j) {
     if (at > 0 && column[at - 1] >= j) at = 0;
     while (at < size && column[at] < j) ++at;
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(128) make_rows_kernel(std::int64_t rows, Row r
   if (i < rows) row(i, to);
   lengths[i] = to.size;
 }
-/// Eight lanes a row copy its entries to where they stand in the matrix.
+/// Copies the entries of each row to their positions in the matrix. Eight lanes a row.
 template <class T>
 __global__ void __launch_bounds__(128)
     pack_rows_kernel(std::int64_t rows, const std::int64_t* begin, const T* from, const std::int64_t* offsets, T* to) {
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(128)
   for (std::int64_t k = threadIdx.x % lanes; k < length; k += lanes) to[offsets[row] + k] = from[begin[row] + k];
 }
 
-/// flag[i] = test(i) ? 1 : 0.
+/// Sets flag[i] = test(i) ? 1 : 0.
 template <class Test>
 struct Flag {
   Test test;
@@ -83,7 +83,7 @@ struct Flag {
 
   constexpr void operator()(std::int64_t i) const { flag[i] = test(i) ? 1 : 0; }
 };
-/// Writes the flagged numbers to a list, from the number of flags before each.
+/// Writes the flagged numbers to a list, by the prefix sum of the flags.
 struct ListFlagged {
   const std::int32_t* flags_before;
   std::int32_t* list;
@@ -111,7 +111,7 @@ class OnGpu {
     return cuda::number_at(numbers, numbers.size() - 1);
   }
 
-  /// The numbers i below `count` with test(i), ascending, on the host.
+  /// The numbers i < count with test(i), ascending, on the host.
   template <class Test>
   std::vector<std::int32_t> numbers_with(std::int64_t count, const Test& test) const {
     Vector<std::int32_t> flags = zeros_on_gpu<std::int32_t>(count + 1);
@@ -122,7 +122,7 @@ class OnGpu {
     return {here.span().begin(), here.span().end()};
   }
 
-  /// The matrix whose rows are made by row(i, GpuRow&), with at most row.most(i) entries.
+  /// The matrix with rows made by row(i, GpuRow&), of at most row.most(i) entries.
   template <class Row>
   RectangularMatrix rows(std::int32_t count, std::int32_t columns, const Row& row) const {
     Vector<std::int64_t> begin(count + std::int64_t{1}, device);
@@ -138,7 +138,7 @@ class OnGpu {
     made.value = Vector<double>(entries, device);
     pack(made, begin, column, made.column);
     pack(made, begin, value, made.value);
-    synchronize(device);  // begin, column, value go
+    synchronize(device);  // before begin, column, value are freed
     return made;
   }
 

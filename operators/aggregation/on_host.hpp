@@ -12,23 +12,23 @@
 
 namespace femcg::operators {
 
-/// A row that is being made: its entries, found by their columns in a table once they are added to.
+/// A row under construction; a table finds entries by column once add() is called.
 class HostRow {
  public:
   explicit HostRow(std::int32_t columns) : columns_(columns) {}
 
-  /// An entry behind all others.
+  /// Appends an entry behind all others.
   void append(std::int32_t j, double value) {
     if (!place_.empty()) place_[j] = static_cast<std::int32_t>(entries_.size());
     entries_.emplace_back(j, value);
   }
   void add(std::int32_t j, double value) { at(j) += value; }
-  /// Adds a b, rounded once with the sum, as every GPU does.
+  /// Adds a b to the entry, by fma as on every GPU.
   void add_product(std::int32_t j, double a, double b) {
     double& sum = at(j);
     sum = std::fma(a, b, sum);
   }
-  /// Moves the entries to the ends of lists, their columns ascending; returns how many there were.
+  /// Appends the entries to lists, columns ascending, and clears the row; returns their number.
   std::int64_t flush(std::vector<std::int32_t>& column, std::vector<double>& value) {
     std::ranges::sort(entries_, {}, &std::pair<std::int32_t, double>::first);
     for (const auto& [j, number] : entries_) {
@@ -52,7 +52,7 @@ class HostRow {
   }
 
   std::int32_t columns_;
-  std::vector<std::int32_t> place_;  ///< of a column among the entries, -1 where there is none
+  std::vector<std::int32_t> place_;  ///< index of each column's entry, -1 if there is none
   std::vector<std::pair<std::int32_t, double>> entries_;
 };
 
@@ -60,20 +60,20 @@ class HostRow {
 struct OnHost {
   static constexpr Device device = Device::host;
 
-  /// body(i) for every i below `count`.
+  /// Calls body(i) for all i < count.
   template <class Body>
   void for_each(std::int64_t count, const Body& body) const {
     for_each_row(count, body);
   }
 
-  /// Replaces every number by the sum of those before it; returns the last, which is the sum of all where it was 0.
+  /// Exclusive prefix sum in place; returns the last entry, the sum of all if that was 0.
   template <class T>
   T sum_before(Vector<T>& numbers) const {
     mesh::sum_before(numbers.span());
     return numbers[numbers.size() - 1];
   }
 
-  /// The matrix whose rows are made by row(i, HostRow&), with at most row.most(i) entries.
+  /// The matrix with rows made by row(i, HostRow&), of at most row.most(i) entries.
   template <class Row>
   RectangularMatrix rows(std::int32_t count, std::int32_t columns, const Row& row) const {
     constexpr std::int32_t block = rows_per_block;

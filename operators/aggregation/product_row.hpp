@@ -4,7 +4,7 @@
 
 namespace femcg::operators {
 
-/// Row i of A B: sum_k a_ik times row k of B.
+/// Row i of A B: the sum over k of a_ik times row k of B.
 struct ProductRow {
   MatrixPointers a, b;
 

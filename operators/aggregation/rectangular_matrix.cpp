@@ -14,7 +14,7 @@ RectangularMatrix copied(const RectangularMatrix& matrix, Device device) {
 
 RectangularMatrix transposed(const RectangularMatrix& matrix) {
   if (matrix.device() == Device::cuda) return cuda_transposed(matrix);
-  constexpr int parts = 8;  // of the rows, in parallel; what a part has goes behind that of the parts before
+  constexpr int parts = 8;  // of the rows, in parallel; per column in the order of the parts
   const auto for_parts = [&](const auto& work) {
     for_shares([&](int share, int shares) {
       for (int part = parts * share / shares; part < parts * (share + 1) / shares; ++part)

@@ -1,5 +1,4 @@
-// Transpose and diagonal on a GPU. For the transpose, entries are sorted by their columns, those of a column stay in
-// the order of the rows.
+// Transpose and diagonal on a GPU. For the transpose, entries are sorted by column, stably in the order of the rows.
 
 #include "operators/aggregation/diagonal_entry.hpp"
 #include "operators/aggregation/grouped.hpp"
@@ -44,7 +43,7 @@ RectangularMatrix cuda_transposed(const RectangularMatrix& matrix) {
   on.for_each(matrix.rows, WriteRowNumbers{MatrixPointers(matrix), row_of_entry.data()});
   on.for_each(count, MoveEntry{MatrixPointers(matrix), row_of_entry.data(), by_column.places.data(),
                                result.column.data(), result.value.data()});
-  synchronize(on.device);  // row_of_entry and places go
+  synchronize(on.device);  // before row_of_entry and places are freed
   return result;
 }
 

@@ -6,7 +6,7 @@
 
 namespace femcg::operators {
 
-/// A sparse matrix of any shape in compressed rows on one device, columns ascending.
+/// A sparse matrix of any shape in compressed rows (CSR) on one device, columns ascending.
 struct RectangularMatrix {
   std::int32_t rows = 0, columns = 0;
   Vector<std::int64_t> row_offsets;  ///< [rows + 1]
@@ -17,14 +17,14 @@ struct RectangularMatrix {
   Device device() const { return value.device(); }
 };
 
-/// The same matrix on a device.
+/// A copy of the matrix on `device`.
 RectangularMatrix copied(const RectangularMatrix& matrix, Device device);
 
 /// A', on the device of A.
 RectangularMatrix transposed(const RectangularMatrix& matrix);
 RectangularMatrix cuda_transposed(const RectangularMatrix& matrix);
 
-/// The diagonal, on the device of A; zero where a row has no diagonal entry.
+/// The diagonal, on the device of A; 0 for a row without diagonal entry.
 Vector<double> diagonal_of(const RectangularMatrix& a);
 Vector<double> cuda_diagonal_of(const RectangularMatrix& a);
 

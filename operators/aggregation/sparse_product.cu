@@ -1,5 +1,4 @@
-// Sparse products on a GPU, a thread for each row: of few entries, as those of P and A P are, it is merged in the L1
-// cache.
+// Sparse products on a GPU, one thread a row: rows are merged in the L1 cache, as those of P and A P are short.
 
 #include "operators/aggregation/on_gpu.cuh"
 #include "operators/aggregation/product_row.hpp"
