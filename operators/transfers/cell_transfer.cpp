@@ -31,7 +31,7 @@ CellTransferTables transfer_tables(const CellEmbedding& of) {
   });
   for (const std::int32_t ghost : of.ghosts) owner[ghost] = cells;
 
-  // The number of unknowns that each cell owns, then of those of cells before it; and of cells before it that own any.
+  // Counts of the unknowns that each cell owns, then their prefix sums; and of the cells that own any.
   const auto cell_count = static_cast<std::size_t>(cells);
   mesh::Array<std::int32_t> begin = mesh::array_of(cell_count + 1, 0), kept = mesh::array_of(cell_count + 1, 0);
   for_each_row(of.fine.unknowns, [&](std::int64_t unknown) { mesh::count_one(begin[owner[unknown]]); });
@@ -65,13 +65,13 @@ CellTransferTables transfer_tables(const CellEmbedding& of) {
 
 namespace {
 
-/// For each coarse unknown the places [cells][nodes] that hold it, ascending.
+/// For each coarse unknown its positions in [cells][nodes], ascending.
 struct CellsOfUnknowns {
   Vector<std::int64_t> begin;   ///< [unknowns + 1]
   Vector<std::int32_t> places;  ///< [begin.back()]
 };
 
-/// `unknowns`: one for each place, -1 for none.
+/// `unknowns`: one per position, -1 for none.
 CellsOfUnknowns cells_of_unknowns(const Vector<std::int32_t>& unknowns, std::int32_t count) {
   CellsOfUnknowns found{Vector<std::int64_t>(count + std::int64_t{1}), {}};
   fill(found.begin, std::int64_t{0});
@@ -90,7 +90,7 @@ CellsOfUnknowns cells_of_unknowns(const Vector<std::int32_t>& unknowns, std::int
   return found;
 }
 
-/// Calls work(n) with the number of a cell's coarse nodes, of degree 1 to 3, as a constant.
+/// Calls work(n) with n, the number of a cell's coarse nodes, of degree 1 to 3, as a constant.
 template <class Work>
 void with_nodes(int nodes, const Work& work) {
   const auto is = [&]<int... n>(std::integer_sequence<int, n...>) {
@@ -100,10 +100,10 @@ void with_nodes(int nodes, const Work& work) {
     throw std::invalid_argument("no cell of degree 1 to 3 has so many nodes");
 }
 
-/// Numbers from one row of E to the next: zeros fill the last register.
+/// Stride of the rows of E: zeros fill the last register.
 constexpr int stride_of(int nodes) { return (nodes + 3) / 4 * 4; }
 
-/// Cell by cell: x_i += sum_j E_ij e_j at the owned nodes i.
+/// x_i += sum_j E_ij e_j at the owned nodes i of the cells [first, last).
 template <int n, std::floating_point T>
 void prolong_cells(const CellTransferTables& of, const T* embedding, std::int64_t first, std::int64_t last,
                    const T* coarse, T* fine) {
@@ -122,7 +122,7 @@ void prolong_cells(const CellTransferTables& of, const T* embedding, std::int64_
   }
 }
 
-/// Cell by cell: sum_i E_ij (r - q)_i over the owned nodes i.
+/// sum_i E_ij (r - q)_i over the owned nodes i of each of the cells [first, last).
 template <int n, std::floating_point T>
 void restrict_cells(const CellTransferTables& of, const T* embedding, std::int64_t first, std::int64_t last, const T* r,
                     const T* q, T* contributions) {
@@ -139,7 +139,7 @@ void restrict_cells(const CellTransferTables& of, const T* embedding, std::int64
   }
 }
 
-/// The same with rows of w > 1 numbers.
+/// Both for rows of w > 1 values.
 template <int w, std::floating_point T>
 void prolong_rows_of_cells(const CellTransferTables& of, const T* embedding, std::int64_t first, std::int64_t last,
                            const T* coarse, T* fine) {
@@ -203,7 +203,7 @@ class HostCellTransfer final : public Transfer<T> {
     });
   }
 
-  /// Then the sums over the cells of each coarse unknown.
+  /// Sums per cell, then per coarse unknown over its cells.
   void restrict_rows(const Vector<T>& r, const Vector<T>& q, int stride, Vector<T>& coarse) const override {
     const std::int64_t numbers = of_.coarse.size() * stride;
     if (contributions_.size() < numbers) contributions_ = Vector<T>(numbers);
@@ -233,7 +233,8 @@ class HostCellTransfer final : public Transfer<T> {
   }
 
  private:
-  /// work(n, first, last) with the number of a cell's coarse nodes as a constant, for ranges of cells.
+  /// Calls work(n, first, last), with the number of a cell's coarse nodes as a constant, for ranges of cells, in
+  /// parallel.
   template <class Work>
   void for_cells(const Work& work) const {
     with_nodes(of_.coarse_nodes, [&](auto n) {
@@ -243,8 +244,8 @@ class HostCellTransfer final : public Transfer<T> {
 
   CellTransferTables of_;
   CellsOfUnknowns gathered_;
-  Vector<T> embedding_;              ///< E, with zeros behind each row
-  mutable Vector<T> contributions_;  ///< [cells][coarse nodes][vectors], of the most vectors so far
+  Vector<T> embedding_;              ///< E, rows padded with zeros
+  mutable Vector<T> contributions_;  ///< [cells][coarse nodes][vectors], for the most vectors so far
 };
 
 }  // namespace

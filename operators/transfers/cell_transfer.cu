@@ -1,5 +1,5 @@
-// Transfers by cells on a GPU, and their tables. A thread block takes a chunk of cells at a time, whose owned unknowns
-// are consecutive:
+// Transfers by cells on a GPU, and their tables. A thread block processes chunks of cells, whose owned unknowns are
+// consecutive:
 //
 //   prolongation   e of the chunk's coarse nodes to shared memory; then a thread for each owned unknown,
 //                  x[owned[k]] += sum_j E[node[k]][j] e[cell][j]
@@ -7,11 +7,11 @@
 //                  sum over the cell's owned unknowns of E[node[k]][j] (r - q)[k]; then a thread for each coarse
 //                  unknown adds up its cells
 //
-// With several interleaved vectors a thread has one number of a row, and nothing goes through shared memory: neighbours
-// read one row of E, and whole rows of the vectors.
+// With several interleaved vectors there is one thread a value, and no use of shared memory: adjacent threads read one
+// row of E, and whole rows of the vectors.
 //
-// By cells, an unknown moves 6 bytes of tables and 4 bytes of each vector in single precision; a coarse node of a cell
-// 4 bytes to prolongate, and 4 and its sum twice to restrict.
+// Per unknown 6 bytes of tables and 4 bytes of each vector in single precision move; per coarse node of a cell 4 bytes
+// in prolongation, and 4 bytes and its sum twice in restriction.
 
 #include <algorithm>
 #include <utility>
@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(block_threads)
     fill_kernel(std::int64_t count, std::int32_t number, std::int32_t* numbers) {
   if (const std::int64_t i = cuda::thread_number(); i < count) numbers[i] = number;
 }
-/// A thread for each node of each cell.
+/// Finds the owner of each unknown, the first cell that has it. One thread per node of each cell.
 __global__ void __launch_bounds__(block_threads)
     find_owners_kernel(std::int64_t count, Nodes nodes, std::int32_t* owners) {
   const std::int64_t i = cuda::thread_number();
@@ -50,13 +50,13 @@ __global__ void __launch_bounds__(block_threads)
   const std::int64_t i = cuda::thread_number();
   if (i < count) owners[places != nullptr ? places[ghosts[i]] : ghosts[i]] = none;
 }
-/// How often each number from 0 to `end` - 1 is there.
+/// Counts occurrences of each number from 0 to `end` - 1. One thread a number of the list.
 __global__ void __launch_bounds__(block_threads)
     count_kernel(std::int64_t count, const std::int32_t* numbers, std::int32_t end, std::int32_t* counts) {
   const std::int64_t i = cuda::thread_number();
   if (i < count && numbers[i] >= 0 && numbers[i] < end) atomicAdd(counts + numbers[i], 1);
 }
-/// A warp for each cell.
+/// Lists the owned unknowns of each cell. One warp a cell.
 __global__ void __launch_bounds__(block_threads)
     list_owned_kernel(std::int64_t count, Nodes nodes, const std::int32_t* owners, const std::int32_t* begin, int chunk,
                       std::int32_t* owned, std::uint8_t* node, std::uint8_t* cell_in_chunk) {
@@ -78,7 +78,7 @@ __global__ void __launch_bounds__(block_threads)
     next += __popc(all);
   }
 }
-/// The most that a chunk of cells owns.
+/// The greatest number of owned unknowns of a chunk. One thread a chunk.
 __global__ void __launch_bounds__(block_threads)
     most_owned_kernel(std::int64_t chunks, const std::int32_t* begin, std::int32_t cells, int chunk, int* most) {
   const std::int64_t first = cuda::thread_number() * chunk;
@@ -89,7 +89,7 @@ __global__ void __launch_bounds__(block_threads)
   const std::int64_t i = cuda::thread_number();
   if (i < count && unknowns[i] >= 0) gathered[atomicAdd(next + unknowns[i], 1)] = static_cast<std::int32_t>(i);
 }
-/// Sorts what threads listed in any order.
+/// Sorts the positions of each unknown, which threads listed in any order. One thread an unknown.
 __global__ void __launch_bounds__(block_threads)
     sort_kernel(std::int64_t count, const std::int32_t* begin, std::int32_t* gathered) {
   const std::int64_t unknown = cuda::thread_number();
@@ -103,7 +103,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// Cells of a chunk: a power of two, up to 128, with about 1,024 coarse nodes.
+/// Cells per chunk: a power of two, up to 128, with about 1,024 coarse nodes.
 constexpr int cells_per_chunk(int coarse_nodes) {
   int cells = 128;
   while (cells > 8 && cells * coarse_nodes > 1024) cells /= 2;
@@ -115,10 +115,10 @@ struct CellTables {
   int coarse_nodes, fine_nodes, chunk;  ///< chunk: cells
   int most_owned;                       ///< of a chunk
   const std::int32_t *coarse, *owned_begin, *owned;
-  const std::uint8_t *node, *cell;  ///< cell: of an owned unknown, in its chunk
+  const std::uint8_t *node, *cell;  ///< cell: of an owned unknown, within its chunk
   const std::int32_t *gathered_begin, *gathered;
 
-  /// From one row of E to the next in shared memory: odd, so that rows begin in all banks.
+  /// Stride of the rows of E in shared memory: odd, to avoid bank conflicts.
   __host__ __device__ int stride() const { return coarse_nodes | 1; }
   __host__ __device__ int chunks() const { return (cells + chunk - 1) / chunk; }
 };
@@ -158,7 +158,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// sums: [cells][coarse nodes].
+/// Restricts to `sums`, [cells][coarse nodes]. One block a chunk.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     cell_sums_kernel(CellTables of, const T* embedding, const T* r, const T* q, T* sums) {
@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// A block for each chunk, a thread for each number of an owned unknown.
+/// Prolongs rows of `stride` values. One block a chunk, one thread per value of an owned unknown.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     prolong_rows_kernel(CellTables of, int stride, const T* embedding, const T* coarse, T* fine) {
@@ -203,7 +203,7 @@ __global__ void __launch_bounds__(block_threads)
     fine[std::int64_t{of.owned[k]} * stride + c] += sum;
   }
 }
-/// sums: [cells][coarse nodes][stride], a thread for each.
+/// Restricts to `sums`, [cells][coarse nodes][stride]. One thread a sum.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     cell_sums_of_rows_kernel(std::int64_t count, CellTables of, int stride, const T* embedding, const T* r, const T* q,
@@ -276,7 +276,7 @@ class CudaCellTransfer final : public Transfer<T> {
   }
 
  private:
-  /// Blocks that the GPU holds at once, and their shared memory.
+  /// Number of resident blocks, and their shared memory.
   struct Launch {
     std::int64_t blocks = 0;
     std::size_t shared_bytes = 0;
@@ -300,7 +300,7 @@ class CudaCellTransfer final : public Transfer<T> {
     const PlacesOfNodes nodes(of.coarse, cells_, ordering);
     coarse_ = Vector<std::int32_t>(std::int64_t{cells_} * coarse_nodes_, Device::cuda);
     for_each(coarse_.size(), list_kernel, nodes.pointers(), coarse_.data());
-    synchronize(Device::cuda);  // `nodes` go
+    synchronize(Device::cuda);  // before `nodes` is freed
   }
 
   void list_owned(const CellEmbedding& of, const LevelOrdering& ordering) {
@@ -325,7 +325,7 @@ class CudaCellTransfer final : public Transfer<T> {
     most_owned_ = cuda::number_at(most, 0);
   }
 
-  /// The places [cells][nodes] that have each coarse unknown, ascending.
+  /// Lists the positions in [cells][nodes] of each coarse unknown, ascending.
   void gather_coarse() {
     gathered_begin_ = zeros_on_gpu<std::int32_t>(coarse_size_ + std::int64_t{1});
     for_each(coarse_.size(), count_kernel, coarse_.data(), coarse_size_, gathered_begin_.data());
@@ -335,7 +335,7 @@ class CudaCellTransfer final : public Transfer<T> {
     Vector<std::int32_t> next = copied(gathered_begin_, Device::cuda);
     for_each(coarse_.size(), gathered_kernel, coarse_.data(), next.data(), gathered_.data());
     for_each(std::int64_t{coarse_size_}, sort_kernel, gathered_begin_.data(), gathered_.data());
-    synchronize(Device::cuda);  // `next` goes
+    synchronize(Device::cuda);  // before `next` is freed
   }
 
   CellTables tables() const {
@@ -359,7 +359,7 @@ class CudaCellTransfer final : public Transfer<T> {
   Vector<T> embedding_;
   Vector<std::int32_t> coarse_, owned_begin_, owned_, gathered_begin_, gathered_;
   Vector<std::uint8_t> node_, cell_;
-  mutable Vector<T> sums_;  ///< [cells][coarse nodes][vectors], of the most vectors so far
+  mutable Vector<T> sums_;  ///< [cells][coarse nodes][vectors], for the most vectors so far
   Launch prolongation_, restriction_;
 };
 

@@ -7,14 +7,14 @@
 
 namespace femcg::operators {
 
-/// The unknowns of a form in an operator's vectors: at place i that of number n = ordering[i], n = i where there is no
-/// ordering, which in the form is unknowns[n] (IndexMap::unknowns), n where these are empty.
+/// Numbering of a form's unknowns in an operator's vectors: entry i is unknown n = ordering[i], n = i if the ordering
+/// is empty; its index in the form is unknowns[n] (IndexMap::unknowns), n if these are empty.
 struct LevelOrdering {
   const Vector<std::int32_t>* ordering;  ///< Operator::ordering
   std::span<const std::int32_t> unknowns = {};
 };
 
-/// Unknowns of the form, negative where there are none, become their places. On the host.
+/// Replaces unknowns of the form, negative for none, by their entries of the vectors. On the host.
 void renumber(const LevelOrdering& ordering, std::span<std::int32_t> unknowns);
 
 }  // namespace femcg::operators

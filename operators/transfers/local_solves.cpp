@@ -58,7 +58,7 @@ class HostLocalSolves final : public LocalSolves<T> {
       }
     });
   }
-  /// Calls work(block, scratch) for every block; the threads have equal numbers of them.
+  /// Calls work(block, scratch) for every block, in parallel, with equal numbers of blocks a thread.
   template <class Work>
   void for_blocks(const Work& work) const {
     for_shares([&](int share, int shares) {

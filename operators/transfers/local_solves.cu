@@ -1,6 +1,6 @@
-// Blocks of a smoother on a GPU: a warp for each row of a block; 4 bytes of the inverse move for each entry, and the
-// residual is read again by every row of a block, from the cache. Then a thread for each unknown adds up what its
-// blocks say, in one order, so that runs repeat to the bit.
+// Blocks of a smoother on a GPU: one warp per row of a block; 4 bytes of the inverse move per entry, and the residual
+// is read by every row of a block, from the cache. Then one thread per unknown adds up the solutions of its blocks in a
+// fixed order, so that two runs give the same bits.
 
 #include "operators/backend/launch.cuh"
 #include "operators/transfers/local_solves.hpp"
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(block_threads)
   }
 }
 
-/// A thread for each of `count` unknowns x columns.
+/// Adds the solutions of all blocks of an unknown to d and x. One thread for each of `count` unknowns times columns.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     sum_over_blocks_kernel(std::int64_t count, const std::int32_t* unknowns, const std::int32_t* begin,

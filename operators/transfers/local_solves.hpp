@@ -9,28 +9,27 @@
 
 namespace femcg::operators {
 
-/// Dense inverses A_b^-1 of small diagonal blocks of a matrix, which may overlap. On the host.
+/// Dense inverses A_b^-1 of small, possibly overlapping diagonal blocks of a matrix. On the host.
 struct BlockInverses {
-  std::vector<std::int32_t> begin{0};  ///< [blocks + 1]: where a block's unknowns begin
+  std::vector<std::int32_t> begin{0};  ///< [blocks + 1]: begin of each block's unknowns
   std::vector<std::int32_t> unknowns;
   std::vector<std::int64_t> values_begin{0};  ///< [blocks + 1]
-  std::vector<float> values;                  ///< of each block [unknowns][unknowns]
+  std::vector<float> values;                  ///< per block [unknowns][unknowns]
 
   std::int32_t count() const { return static_cast<std::int32_t>(begin.size()) - 1; }
 };
 
-/// The places at which each unknown stands in BlockInverses::unknowns, ascending, so that sums over blocks have one
-/// order.
+/// The positions of each unknown in BlockInverses::unknowns, ascending, so that sums over blocks have a fixed order.
 struct PlacesInBlocks {
   explicit PlacesInBlocks(const BlockInverses& blocks);
 
-  std::vector<std::int32_t> unknowns;  ///< of any block, each once
+  std::vector<std::int32_t> unknowns;  ///< of all blocks, each once
   std::vector<std::int32_t> begin;     ///< [unknowns + 1]
   std::vector<std::int32_t> places;
 };
 
-/// The part of a smoother's step that is made block by block: B = sum_b R_b' A_b^-1 R_b (additive Schwarz; block Jacobi
-/// where no blocks overlap).
+/// The blockwise part of a smoother's step: B = sum_b R_b' A_b^-1 R_b (additive Schwarz; block Jacobi if blocks do not
+/// overlap).
 template <std::floating_point T>
 class LocalSolves {
  public:
@@ -38,7 +37,7 @@ class LocalSolves {
   LocalSolves(const LocalSolves&) = delete;
   LocalSolves& operator=(const LocalSolves&) = delete;
 
-  /// d += factor B (r - q) and x += factor B (r - q). q may be null.
+  /// d += factor B (r - q); x += factor B (r - q). q may be null.
   void add(T factor, const Vector<T>& r, const Vector<T>* q, Vector<T>& d, Vector<T>& x) const {
     add_rows(factor, r, q, 1, d, x);
   }
@@ -52,7 +51,7 @@ class LocalSolves {
   LocalSolves() = default;
 
  private:
-  /// Rows of `stride` numbers each.
+  /// The same for rows of `stride` values.
   virtual void add_rows(T factor, const Vector<T>& r, const Vector<T>* q, int stride, Vector<T>& d,
                         Vector<T>& x) const = 0;
 };

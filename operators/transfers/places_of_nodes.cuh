@@ -1,6 +1,6 @@
 #pragma once
 
-// Nodes of cells as places in the vectors of an operator on a GPU.
+// Nodes of cells as entries of an operator's vectors on a GPU.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,13 +16,14 @@ constexpr int block_threads = 128;
 
 inline std::int64_t blocks_for(std::int64_t threads) { return blocks_of(threads, block_threads); }
 
-/// A thread for each of `count` places.
+/// Launches a kernel with one thread for each of `count` items.
 template <class... Parameters, class... Arguments>
 void for_each(std::int64_t count, void (*kernel)(std::int64_t, Parameters...), const Arguments&... arguments) {
   launch(kernel, blocks_for(count), block_threads, 0, count, arguments...);
 }
 
-/// LevelOrdering; null where it is empty.
+/// places[unknown of the form] = entry of the vectors (LevelOrdering); null pointers for empty lists. One thread an
+/// entry.
 static __global__ void __launch_bounds__(block_threads)
     invert_kernel(std::int64_t count, const std::int32_t* order, const std::int32_t* unknowns, std::int32_t* places) {
   const std::int64_t i = thread_number();
@@ -30,7 +31,7 @@ static __global__ void __launch_bounds__(block_threads)
   const std::int64_t number = order != nullptr ? order[i] : i;
   places[unknowns != nullptr ? unknowns[number] : number] = static_cast<std::int32_t>(i);
 }
-/// Unknowns, negative where there are none, become their places.
+/// Replaces unknowns of the form, negative for none, by their entries of the vectors. One thread a dof.
 static __global__ void __launch_bounds__(block_threads)
     places_kernel(std::int64_t count, const std::int32_t* places, std::int32_t* of_dofs) {
   const std::int64_t dof = thread_number();
@@ -39,32 +40,32 @@ static __global__ void __launch_bounds__(block_threads)
   of_dofs[dof] = unknown < 0 ? -1 : places != nullptr ? places[unknown] : unknown;
 }
 
-/// Null of none.
+/// Null for an empty vector.
 inline const std::int32_t* data_of(const Vector<std::int32_t>& numbers) {
   return numbers.size() > 0 ? numbers.data() : nullptr;
 }
 
-/// The places of unknowns in an operator's vectors; none where they are the unknowns' own numbers.
+/// The entry of each unknown of the form in an operator's vectors; empty if these are equal.
 inline Vector<std::int32_t> places_on_gpu(const LevelOrdering& ordering) {
   const Vector<std::int32_t>& order = *ordering.ordering;
   const Vector<std::int32_t> unknowns = copied(ordering.unknowns, Device::cuda);
   const std::int64_t size = std::max(order.size(), unknowns.size());
   Vector<std::int32_t> places(size, Device::cuda);
   for_each(size, invert_kernel, data_of(order), data_of(unknowns), places.data());
-  synchronize(Device::cuda);  // `unknowns` goes
+  synchronize(Device::cuda);  // before `unknowns` is freed
   return places;
 }
 
-/// The nodes of cells on the GPU, as places in an operator's vectors.
+/// The nodes of cells on the GPU, as entries of an operator's vectors.
 class PlacesOfNodes {
  public:
   struct Pointers {
     mesh::GridDofTables grid;
-    const std::int32_t* listed;  ///< null where the grid tells the dofs
+    const std::int32_t* listed;  ///< null if the grid gives the dofs
     const std::int32_t* place_of_dof;
     int count;
 
-    /// -1 where there is none.
+    /// The entry of node i of a cell; -1 for none.
     __device__ std::int32_t operator()(std::int32_t cell, int i) const {
       const std::int32_t dof = listed != nullptr ? listed[std::int64_t{cell} * count + i] : grid(cell, i);
       return dof < 0 ? -1 : place_of_dof[dof];

@@ -33,7 +33,7 @@ class HostTensorSolves final : public TensorSolves<T> {
     for (const Matrix<T>& vectors : vectors_) sum += vectors.size() * std::int64_t{sizeof(T)};
     return sum;
   }
-  /// Blocks are the points of the axes that are not solved.
+  /// Number of blocks: points of the axes that are not solved.
   std::int64_t count() const override {
     std::int64_t blocks = 1;
     for (const TensorAxis& axis : of_.axes) blocks *= axis.vectors.empty() ? axis.size : 1;
@@ -41,7 +41,7 @@ class HostTensorSolves final : public TensorSolves<T> {
   }
 
  private:
-  /// One vector after the other.
+  /// Solves for one vector after the other.
   void add_rows(T factor, const Vector<T>& r, const Vector<T>* q, int stride, Vector<T>& d,
                 Vector<T>& x) const override {
     for (int c = 0; c < stride; ++c) {
@@ -63,7 +63,7 @@ class HostTensorSolves final : public TensorSolves<T> {
     return of_.scale.size() == 0 ? value : static_cast<T>(of_.scale[point]) * value;
   }
 
-  /// The points of `one_` become S (...)^-1 S' E R' (r - q), of number c in rows of `stride`.
+  /// one_ = S (...)^-1 S' E R' (r - q), for value c of rows of `stride` values.
   void solve(const Vector<T>& r, const Vector<T>* q, int stride, int c) const {
     for_each_row(of_.points(), [&](std::int64_t point) {
       const std::int64_t at = std::int64_t{of_.unknowns[point]} * stride + c;
@@ -73,7 +73,7 @@ class HostTensorSolves final : public TensorSolves<T> {
     divide();
     for (std::size_t axis = 0; axis < 3; ++axis) multiply<false>(axis);
   }
-  /// S', or S, along one axis. The points are matrices [before][size], one behind the other.
+  /// Multiplies by S' or S along one axis. The points are contiguous matrices [before][size].
   template <bool transposed>
   void multiply(std::size_t axis) const {
     if (vectors_[axis].size() == 0) return;

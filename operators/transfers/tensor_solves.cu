@@ -1,7 +1,7 @@
-// B of TensorInverse on a GPU. The points of the lattice, N of them, are a tensor [z][y][x] in two work vectors. S
-// along x is one product of matrices, [n][n] times [n][N / n]; along y and z one for each slab, [n_x][n] or [n_x
-// n_y][n] times [n][n]: 2 N n operations each by cuBLAS, which reads and writes the points once. The kernels here go
-// over the points: the gather reads a place (4 bytes) and r, the division reads the six short diagonals from the cache.
+// B of TensorInverse on a GPU. The N points of the lattice are a tensor [z][y][x] in two work vectors. S along x is one
+// matrix product, [n][n] times [n][N / n]; along y and z one per slab, [n_x][n] or [n_x n_y][n] times [n][n]: 2 N n
+// operations each by cuBLAS, which reads and writes the points once. The kernels here have one thread a point: the
+// gather reads an index (4 bytes) and r, the division reads the six short diagonals from the cache.
 
 #include "operators/backend/cuda/cublas.cuh"
 #include "operators/backend/launch.cuh"
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int block_threads = 256;
 
-/// Diagonals of the axes, and what a sum of them is at least.
+/// Diagonals of the axes, and the lower bound of their sum.
 struct Diagonals {
   std::int32_t size[3];
   const double *stiffness[3], *mass[3];
@@ -22,7 +22,7 @@ struct Diagonals {
   bool drops_constants;
 };
 
-/// to_i = E_i (r - q) at the unknown of point i; q may be null.
+/// to_i = E_i (r - q) at the unknown of point i; q may be null. One thread a point.
 template <class T>
 __global__ void __launch_bounds__(block_threads)
     gather_kernel(std::int64_t points, const std::int32_t* unknowns, const float* scale, int stride, const T* r,
@@ -73,7 +73,8 @@ struct PointsOnGpu {
   std::int32_t cells[3], first[3], size[3];
 };
 
-/// A point is in the cell that it begins, or in the last one.
+/// Finds the entry of the vectors of each point, by the cell whose first point it is, or the last cell. One thread a
+/// point.
 __global__ void __launch_bounds__(block_threads)
     places_of_points_kernel(std::int64_t points, PointsOnGpu of, std::int32_t* places) {
   const std::int64_t point = cuda::thread_number();
@@ -113,7 +114,7 @@ class CudaTensorSolves final : public TensorSolves<T> {
       if (from.vectors.empty()) count_ *= from.size;
     }
     const Vector<T> zeros = zeros_on_gpu<T>(of.points());
-    solve(zeros.data(), nullptr, 1);  // cuBLAS loads its kernels
+    solve(zeros.data(), nullptr, 1);  // makes cuBLAS load its kernels
   }
 
   void apply(const Vector<T>& r, Vector<T>& z) const override {
@@ -128,7 +129,7 @@ class CudaTensorSolves final : public TensorSolves<T> {
   std::int64_t count() const override { return count_; }
 
  private:
-  /// One vector after the other.
+  /// Solves for one vector after the other.
   void add_rows(T factor, const Vector<T>& r, const Vector<T>* q, int stride, Vector<T>& d,
                 Vector<T>& x) const override {
     for (int c = 0; c < stride; ++c) {
@@ -150,14 +151,14 @@ class CudaTensorSolves final : public TensorSolves<T> {
   }
   const float* scale() const { return scale_.size() == 0 ? nullptr : scale_.data(); }
 
-  /// The points of `one_` become S (...)^-1 S' E R' (r - q), with `stride` numbers from an entry to the next.
+  /// one_ = S (...)^-1 S' E R' (r - q), for r and q with `stride` values from entry to entry.
   void solve(const T* r, const T* q, int stride) const {
     launch(gather_kernel<T>, unknowns_.data(), scale(), stride, r, q, one_.data());
     for (std::size_t axis = 0; axis < 3; ++axis) multiply(axis, true);
     launch(divide_kernel<T>, diagonals_, one_.data());
     for (std::size_t axis = 0; axis < 3; ++axis) multiply(axis, false);
   }
-  /// S', or S, along one axis.
+  /// Multiplies by S' or S along one axis.
   void multiply(std::size_t axis, bool transposed) const {
     const std::int64_t size = diagonals_.size[axis], points = unknowns_.size();
     if (vectors_[axis].size() == 0 || points == 0) return;
@@ -201,7 +202,7 @@ Vector<std::int32_t> cuda_places_of_points(const BoxPoints& points, const LevelO
   Vector<std::int32_t> places(points.count(), Device::cuda);
   cuda::launch(places_of_points_kernel, cuda::blocks_of(places.size(), block_threads), block_threads, 0, places.size(),
                of, places.data());
-  synchronize(Device::cuda);  // `nodes` goes
+  synchronize(Device::cuda);  // before `nodes` is freed
   return places;
 }
 

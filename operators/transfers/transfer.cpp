@@ -6,7 +6,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Rows of a matrix with values in T.
+/// Rows of a matrix with values of type T.
 template <std::floating_point T>
 struct Rows {
   explicit Rows(const RectangularMatrix& of)
@@ -17,7 +17,7 @@ struct Rows {
     copy(of.value, values);
   }
   std::int64_t bytes() const { return offsets.bytes() + columns.bytes() + values.bytes(); }
-  /// work(i, sum_k value_k entry(c of column_k)) for each number i = c of a row; rows have `stride` numbers.
+  /// Calls work(i, sum_k value_k entry(c of column_k)) for each value i = c of a row; rows have `stride` values.
   template <class Entry, class Work>
   void multiply(int stride, const Entry& entry, const Work& work) const {
     with_any_stride(stride, [&]<int w>() {

@@ -1,5 +1,5 @@
-// Transfers with a stored prolongation on a GPU: 8 lanes for each row of it, or of its transpose, which share the row's
-// entries; of several vectors a lane for each, and as many groups of lanes as make 8.
+// Transfers with a stored prolongation on a GPU: 8 lanes per row of the matrix or of its transpose share the row's
+// entries; with several vectors one lane per vector, and as many groups of lanes as make 8.
 
 #include <type_traits>
 #include <utility>
@@ -18,8 +18,7 @@ std::int64_t blocks_for(std::int64_t threads) { return cuda::blocks_of(threads, 
 
 constexpr int lanes_of(int stride) { return stride > 8 ? stride : 8; }
 
-/// y_i = sum_k value_k (x - q)_column_k, added to y with `adds`; q may be null. Rows of x, q and y have `stride`
-/// numbers.
+/// y_i = sum_k value_k (x - q)_column_k, added to y if `adds`; q may be null. Rows of x, q and y have `stride` values.
 template <class T, bool adds, int stride>
 __global__ void __launch_bounds__(block_threads)
     rows_kernel(std::int64_t rows, const std::int64_t* offsets, const std::int32_t* columns, const T* values,
@@ -49,7 +48,7 @@ struct CudaRows {
     } else {
       values = Vector<T>(of.value.size(), Device::cuda);
       gather_rows(of.value, {}, 1, values);
-      synchronize(Device::cuda);  // the values in double precision go
+      synchronize(Device::cuda);  // before the values in double precision are freed
     }
   }
   std::int64_t bytes() const { return offsets.bytes() + columns.bytes() + values.bytes(); }

@@ -10,7 +10,7 @@
 namespace femcg::operators {
 
 /// Prolongation P from the unknowns of a coarse level to those of a fine one, and restriction P', on one device. Both
-/// are the same for any number of threads, to the bit.
+/// give the same bits for any number of threads.
 template <std::floating_point T>
 class Transfer {
  public:
@@ -30,7 +30,7 @@ class Transfer {
   void restrict_residual(const MultiVector<T>& r, const MultiVector<T>& q, MultiVector<T>& coarse) const {
     restrict_rows(r.entries(), q.entries(), r.stride(), coarse.entries());
   }
-  /// Both for rows of `stride` numbers each.
+  /// Both for rows of `stride` values.
   virtual void prolong_rows(const Vector<T>& coarse, int stride, Vector<T>& fine) const = 0;
   virtual void restrict_rows(const Vector<T>& r, const Vector<T>& q, int stride, Vector<T>& coarse) const = 0;
   virtual std::int64_t stored_bytes() const = 0;
@@ -39,7 +39,7 @@ class Transfer {
   Transfer() = default;
 };
 
-/// The transfer with P as a stored matrix on either device, [fine unknowns][coarse unknowns], its values rounded to T.
+/// The transfer with P as a stored matrix on `device`, [fine unknowns][coarse unknowns], its values rounded to T.
 template <std::floating_point T>
 std::unique_ptr<Transfer<T>> make_matrix_transfer(const RectangularMatrix& prolongation, Device device);
 
