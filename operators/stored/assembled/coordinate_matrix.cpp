@@ -13,16 +13,16 @@ namespace femcg::operators {
 
 namespace {
 
-/// Every thread reads all entries and keeps those of its own rows: nothing is shared, the order of the entries is kept,
-/// and the entries are read at the speed of memory. Beyond sixteen threads they would be read too often; few entries
-/// are not worth waking any.
+/// Number of threads. Every thread reads all entries and keeps those of its own rows: nothing is shared, the order of
+/// the entries is kept, and entries are read at memory bandwidth. Beyond sixteen threads they would be read too often;
+/// few entries are not worth waking threads.
 int threads_for(const EntryBlocks& blocks) {
   std::int64_t entries = 0;
   for (const Vector<Entry>& block : blocks) entries += block.size();
   return static_cast<int>(std::min<std::int64_t>({omp_get_max_threads(), 16, entries / 10000 + 1}));
 }
 
-/// body(row, column, value) for the entries of rows [first, last) in order, the mirrored ones among them.
+/// Calls body(row, column, value) for the entries of rows [first, last) in order, mirrored ones included.
 template <class Body>
 void for_entries(const EntryBlocks& blocks, Mirror mirror, std::int64_t first, std::int64_t last, const Body& body) {
   for (const Vector<Entry>& block : blocks)
@@ -33,7 +33,7 @@ void for_entries(const EntryBlocks& blocks, Mirror mirror, std::int64_t first, s
     }
 }
 
-/// The length of row i at i + 1, 0 at 0.
+/// Writes the length of row i to counts[i + 1], and 0 to counts[0].
 void count_rows(std::int32_t rows, const EntryBlocks& blocks, Mirror mirror, std::int64_t* counts) {
 #pragma omp parallel num_threads(threads_for(blocks))
   {
@@ -45,7 +45,7 @@ void count_rows(std::int32_t rows, const EntryBlocks& blocks, Mirror mirror, std
   counts[0] = 0;
 }
 
-/// Puts the entries in their rows, in order.
+/// Writes the entries to their rows, in order.
 void scatter(const EntryBlocks& blocks, Mirror mirror, CsrMatrix<double>& matrix) {
   matrix.columns = Vector<std::int32_t>(matrix.nonzeros());
   matrix.values = Vector<double>(matrix.nonzeros());
@@ -66,10 +66,10 @@ void scatter(const EntryBlocks& blocks, Mirror mirror, CsrMatrix<double>& matrix
   }
 }
 
-/// Sorts one row by column and adds up what is in one place, in order. Returns the entries that remain, at its front.
+/// Sorts one row by column and adds up duplicates, in order. Returns the number of entries that remain, at its front.
 std::int64_t merge_row(std::int32_t* columns, double* values, std::int64_t size,
                        std::vector<std::pair<std::int32_t, double>>& scratch) {
-  // Files are mostly sorted, by columns or by rows; either way so is the row.
+  // Files are mostly sorted by columns or by rows; in either case rows are sorted.
   if (std::adjacent_find(columns, columns + size, std::greater_equal<>()) == columns + size) return size;
   scratch.clear();
   for (std::int64_t k = 0; k < size; ++k) scratch.emplace_back(columns[k], values[k]);
@@ -86,7 +86,7 @@ std::int64_t merge_row(std::int32_t* columns, double* values, std::int64_t size,
   return kept;
 }
 
-/// Takes the gaps behind rows that hold `lengths[i + 1]` entries.
+/// Removes the gaps behind rows, where row i has lengths[i + 1] entries.
 CsrMatrix<double> close_gaps(const CsrMatrix<double>& gappy, Vector<std::int64_t> lengths) {
   CsrMatrix<double> matrix;
   matrix.rows = gappy.rows;

@@ -7,21 +7,21 @@
 
 namespace femcg::operators {
 
-/// a_ij, rows and columns from 0.
+/// Entry a_ij of a matrix, indices from 0.
 struct Entry {
   std::int32_t row;
   std::int32_t column;
   double value;
 };
 
-/// Entries in order, in pieces that need not be copied together.
+/// Entries in order, in blocks, which saves copying them together.
 using EntryBlocks = std::vector<Vector<Entry>>;
 
-/// Meaning of an entry a_ij for a_ji, i != j: none, equal, opposite.
+/// Value of a_ji implied by an entry a_ij, i != j: none, a_ij, -a_ij.
 enum class Mirror { none, same, negated };
 
-/// The rows x rows matrix of entries in any order; those of one place are added up in the order given, so that the
-/// result does not depend on the number of threads. Zeros stay stored.
+/// The rows x rows matrix of entries in any order; duplicates are added up in the given order, so that the result does
+/// not depend on the number of threads. Explicit zeros stay stored.
 CsrMatrix<double> compress(std::int32_t rows, const EntryBlocks& entries, Mirror mirror);
 
 }  // namespace femcg::operators

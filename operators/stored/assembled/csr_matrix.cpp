@@ -14,13 +14,13 @@ namespace femcg::operators {
 
 namespace {
 
-/// One appearance of an unknown: local dof `local` of cell `cell`.
+/// An appearance of an unknown: local dof `local` of cell `cell`.
 struct Appearance {
   std::int32_t cell;
   std::int32_t local;
 };
 
-/// The cells round every unknown, by unknown, and the unknowns of the cells, to which every row comes back.
+/// The cells around every unknown, and the unknowns of every cell, which each row needs again.
 struct CellsOfUnknowns {
   explicit CellsOfUnknowns(const BilinearForm& form)
       : n(form.dofs_per_cell()),
@@ -41,7 +41,7 @@ struct CellsOfUnknowns {
       for (int a = 0; a < n; ++a)
         if (const std::int32_t i = unknowns(cell)[a]; i >= 0)
           appearances[begin[i] + mesh::count_one(met[i])] = {cell, a};
-          // Whoever came first, the cells of each are in their order.
+          // Sorted by cell, as threads inserted them in any order.
 #pragma omp parallel for schedule(static)
     for (std::int32_t i = 0; i < form.unknowns; ++i)
       std::sort(appearances.data() + begin[i], appearances.data() + begin[i + 1],
@@ -51,7 +51,7 @@ struct CellsOfUnknowns {
     return {appearances.data() + begin[unknown], static_cast<std::size_t>(begin[unknown + 1] - begin[unknown])};
   }
 
-  /// At the lattice nodes of a cell, below 0 where it is constrained.
+  /// The unknowns at the lattice nodes of a cell; negative if constrained.
   std::span<const std::int32_t> unknowns(std::int32_t cell) const {
     return {of_cells.data() + std::int64_t{cell} * n, static_cast<std::size_t>(n)};
   }
@@ -71,11 +71,12 @@ bool same_cells(std::span<const Appearance> a, std::span<const Appearance> b) {
                     [](Appearance x, Appearance y) { return x.cell == y.cell; });
 }
 
-/// Columns, numbered in the order in which they come, and found by open addressing: of those round an unknown most are
-/// met many times, and sorting all of them took longer than anything else.
+/// Columns of a row numbered in the order of first appearance, in a hash table with open addressing: most columns
+/// appear many times, and sorting all appearances dominated assembly.
 class ColumnNumbers {
  public:
-  /// Comes before all else. It allocates here, where failures are caught: a thread's table is made where they are not.
+  /// Empties the table; to be called first. Allocates here, where exceptions are caught: not in the constructor, which
+  /// runs where they are not.
   void clear() {
     if (slots_.empty()) slots_.resize(1024);
     size_ = 0;
@@ -83,7 +84,7 @@ class ColumnNumbers {
     std::ranges::fill(slots_, Slot{});
     round_ = 1;
   }
-  /// The number of a column; `none` if it is not there.
+  /// The number of a column; `none` if it is not in the table.
   std::int32_t find(std::int32_t column) const {
     const Slot& slot = slots_[place_of(column)];
     return slot.round == round_ ? slot.number : none;
@@ -93,7 +94,7 @@ class ColumnNumbers {
     const std::int32_t before = size_;
     return number(column) == before;
   }
-  /// The next number for a column that is not there.
+  /// The number of a column, inserted with the next number if it is new.
   std::int32_t number(std::int32_t column) {
     Slot& slot = slots_[place_of(column)];
     if (slot.round == round_) return slot.number;
@@ -108,7 +109,7 @@ class ColumnNumbers {
  private:
   struct Slot {
     std::int32_t column = 0, number = 0;
-    std::uint32_t round = 0;  ///< in which it was filled; it is empty in others
+    std::uint32_t round = 0;  ///< round in which the slot was filled; empty in others
   };
   std::size_t place_of(std::int32_t column) const {
     const std::size_t mask = slots_.size() - 1;
@@ -128,7 +129,8 @@ class ColumnNumbers {
   std::int32_t size_ = 0;
 };
 
-/// Columns of one row at a time. Neighbouring unknowns of one cell, edge or face have the same, which is noticed.
+/// Columns of one row at a time. Neighbouring unknowns of one cell, edge or face have the same columns, which are
+/// reused.
 class RowColumns {
  public:
   explicit RowColumns(const CellsOfUnknowns& cells) : cells_(&cells) {}
@@ -143,7 +145,7 @@ class RowColumns {
   }
 
  private:
-  /// Collects the columns of a row; false if they are those of the row before.
+  /// Collects the columns of a row; returns false if they are those of the previous row.
   bool collect(std::int32_t row) {
     const auto round = cells_->of(row);
     if (last_ >= 0 && same_cells(round, cells_->of(last_))) return false;
@@ -193,8 +195,8 @@ std::int64_t packed_index(int i, int j) {
   return i >= j ? std::int64_t{i} * (i + 1) / 2 + j : std::int64_t{j} * (j + 1) / 2 + i;
 }
 
-/// sums[place] += what the cells round a row have of it, in their order; `places` has one for each local dof of these
-/// cells, below 0 where it is constrained.
+/// Adds to sums[place] the entries of a row in the element matrices of the cells around it, in their order; `places`
+/// has one index per local dof of these cells, negative if constrained.
 void add_entries(const CellsOfUnknowns& cells, const ElementMatrices& matrices, std::span<const Appearance> round,
                  std::span<const std::int32_t> places, std::vector<double>& sums) {
   const std::int32_t* place = places.data();
@@ -205,12 +207,12 @@ void add_entries(const CellsOfUnknowns& cells, const ElementMatrices& matrices, 
   }
 }
 
-/// Values of one row at a time: the sum of the element matrices' entries, in the order of cells.
+/// Values of one row at a time: sums of the element matrices' entries, in the order of the cells.
 class RowSum {
  public:
   RowSum(const CellsOfUnknowns& cells, const ElementMatrices& matrices) : cells_(&cells), matrices_(&matrices) {}
 
-  /// `columns` are the row's, ascending.
+  /// `columns`: of the row, ascending.
   const std::vector<double>& of(std::int32_t row, std::span<const std::int32_t> columns) {
     const auto round = cells_->of(row);
     if (last_ < 0 || !same_cells(round, cells_->of(last_))) {
@@ -233,17 +235,17 @@ class RowSum {
   const ElementMatrices* matrices_;
   std::int32_t last_ = -1;
   ColumnNumbers numbers_;
-  /// Place in the row of each local dof of the cells round it; rows with the same cells share it.
+  /// Index in the row of each local dof of the cells around it; rows with the same cells share it.
   std::vector<std::int32_t> positions_;
   std::vector<double> values_;
 };
 
-/// Columns and values of one row at a time, for those who need not count entries before.
+/// Columns and values of one row at a time, without counting entries before.
 class WholeRow {
  public:
   WholeRow(const CellsOfUnknowns& cells, const ElementMatrices& matrices) : cells_(&cells), matrices_(&matrices) {}
 
-  /// Appends the row, its columns ascending, its values summed up in the order of cells; returns its length.
+  /// Appends the row, columns ascending, values added up in the order of the cells; returns its length.
   template <std::floating_point T>
   std::int64_t append(std::int32_t row, std::vector<std::int32_t>& columns, std::vector<T>& values) {
     const auto round = cells_->of(row);
@@ -276,9 +278,9 @@ class WholeRow {
   const ElementMatrices* matrices_;
   std::int32_t last_ = -1;
   ColumnNumbers met_;
-  std::vector<std::int32_t> numbers_;  ///< of the column of each local dof of the cells round the row
+  std::vector<std::int32_t> numbers_;  ///< column number of each local dof of the cells around the row
   std::vector<std::pair<std::int32_t, std::int32_t>> order_;  ///< columns, ascending, and their numbers
-  std::vector<double> sums_;                                  ///< by number
+  std::vector<double> sums_;                                  ///< by column number
 };
 
 }  // namespace

@@ -7,11 +7,11 @@ namespace femcg::operators {
 
 namespace {
 
-/// The dimension of the least vertex, edge, face or cell that has two nodes of a lattice.
+/// Dimension of the smallest entity (vertex, edge, face or cell) that contains two nodes of a lattice.
 int dimension_of_pair(const mesh::Lattice& lattice, int a, int b) {
   const std::array<int, 3>&x = lattice.index(a), &y = lattice.index(b);
   const int p = lattice.degree(), d = mesh::dimension(lattice.shape());
-  int sides = 0;  // that have both
+  int sides = 0;  // that contain both
   std::array<int, 2> sum{};
   for (int axis = 0; axis < d; ++axis) {
     sum[0] += x[axis];
@@ -26,7 +26,8 @@ int dimension_of_pair(const mesh::Lattice& lattice, int a, int b) {
 }  // namespace
 
 double expected_entries(const BilinearForm& form, int degree) {
-  // Pairs of a cell's nodes by the least vertex, edge, face or cell that has both: shared by as many cells as that is.
+  // Pairs of a cell's nodes by the smallest entity that contains both: the pair appears in as many cells as that
+  // entity.
   const mesh::Mesh& mesh = form.space->mesh();
   const mesh::Lattice lattice(mesh.shape, degree);
   const int d = mesh.dimension();

@@ -4,8 +4,8 @@
 
 namespace femcg::operators {
 
-/// Entries of the matrix of a form in the space of a degree up to its own, from cells and degrees alone: a little more
-/// than there are near the boundary.
+/// Estimate of the entries of a form's matrix in the space of a degree up to its own, from cells and degrees only:
+/// slightly too many near the boundary.
 double expected_entries(const BilinearForm& form, int degree);
 
 }  // namespace femcg::operators

@@ -24,7 +24,7 @@ std::uint64_t hash_of(ColumnIndices columns) {
   return hash ^ (hash >> 32);
 }
 
-/// The groups of a window's rows, and these rows; columns and rows are counted from the window's first.
+/// Groups and rows of a window; columns and rows are counted from the window's first.
 struct Window {
   std::vector<RowGroup> groups;
   std::vector<std::int32_t> rows;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The matrix in single precision inside a loop of double precision: half the bytes of its values, and the products are
-// added up in double precision all the same. CG's restarts from the true residual make up for the rounded matrix.
+// The matrix in single precision in a loop of double precision: half the bytes of its values; products are added up in
+// double precision. CG's restarts from the true residual correct for the rounded matrix.
 
 #include <memory>
 #include <string_view>
@@ -14,22 +14,22 @@
 
 namespace femcg::operators {
 
-/// Option `values` of the formats that can hold the matrix so.
+/// Option `values` of the formats with values in single precision.
 inline constexpr OptionDescription values_option{
     "values", "working or single", "working",
     "precision of the stored values; in single precision they are single anyway, and nothing changes",
     [](std::string_view text) { return text == "working" || text == "single"; }};
 
-/// True if the options ask for values in another precision than T.
+/// True if the options ask for values in a lower precision than T.
 template <std::floating_point T>
 bool has_single_values(const Options& given) {
   const auto found = given.find(std::string(values_option.name));
   return std::is_same_v<T, double> && found != given.end() && found->second == "single";
 }
 
-/// The matrix with its values rounded. Throws std::overflow_error where one is too large.
+/// The matrix with values rounded to single precision. Throws std::overflow_error if a value is too large.
 CsrMatrix<float> to_single(const CsrMatrix<double>& matrix);
-/// The matrix in precision T: itself, or rounded so.
+/// The matrix in precision T: the same, or a rounded copy.
 template <std::floating_point T>
 std::shared_ptr<const CsrMatrix<T>> in_precision(const std::shared_ptr<const CsrMatrix<double>>& matrix) {
   if constexpr (std::is_same_v<T, double>)
@@ -38,7 +38,7 @@ std::shared_ptr<const CsrMatrix<T>> in_precision(const std::shared_ptr<const Csr
     return std::make_shared<const CsrMatrix<T>>(to_single(*matrix));
 }
 
-/// from[0], ..., from[N - 1] as numbers of T.
+/// Loads from[0], ..., from[N - 1], converted to T.
 template <std::floating_point T, int N, std::floating_point Value>
 inline Pack<T, N> load_as(const Value* from) {
   if constexpr (std::is_same_v<T, Value>)

@@ -6,7 +6,7 @@
 
 namespace femcg::operators {
 
-/// The cost of a product whose x and y are of T, from that of one all in Value.
+/// Footprint of a product with x and y of type T, from that of a product with values and vectors of type Value.
 template <std::floating_point T, std::floating_point Value>
 Footprint with_vectors_of(Footprint footprint, std::int64_t rows) {
   constexpr std::int64_t wider = sizeof(T) - sizeof(Value);

@@ -1,16 +1,15 @@
 #pragma once
 
-// The operator of a stored format on the GPU whose matrix does not lie there as a whole (row_chunks.hpp): chunks that
-// fit stay; the others come from page-locked memory of the host with each product, each into the buffer that the chunk
-// before the last has left, while the chunk before is multiplied (Ortega et al. 2013). The copies of the first ones go
-// on beside the products of what stays.
+// The operator of a stored format on the GPU with a matrix in chunks (row_chunks.hpp): chunks that fit stay on the GPU;
+// the others are copied from page-locked host memory in each product, into the buffer that the last chunk but one has
+// left, while the previous chunk is multiplied (Ortega et al. 2013). The first copies run concurrently with the
+// products of the chunks that stay.
 //
-// A chunk's kernels are the format's own, with x as a whole and the chunk's part of y. x'Ax is a pass of its own over x
-// and y, of two words a row, in its fixed order whatever the chunks: kernels that add up a chunk's part know of no row
-// but its own.
+// A chunk's kernels are the format's own, with the whole of x and the chunk's part of y. x'Ax takes a kernel of its own
+// over x and y, two words a row, in a fixed order for any chunks, since the kernels of a chunk know its rows only.
 //
 // Moves the streamed chunks over the host's link, sizeof(T) + 2 or 4 bytes per nonzero and a few per row, and 2
-// sizeof(T) a row for x'Ax in the GPU's memory, beside what the format moves there.
+// sizeof(T) a row for x'Ax in the GPU's memory, besides what the format moves there.
 
 #include <cassert>
 
@@ -22,7 +21,7 @@
 
 namespace femcg::operators::cuda {
 
-/// T: of the vectors. `Launches` is made from one chunk's format while that has its lists on the host; then
+/// T: of the vectors. `Launches` is made from one chunk's format while its lists are on the host, and has
 ///   void multiply(const Format&, const Vector<T>& x, Vector<T>& y) const;            // y of the format's rows
 ///   void multiply_columns(const Format&, const Columns<T>& x, Columns<T>& y) const;
 template <std::floating_point T, class Format, class Launches>
@@ -31,10 +30,10 @@ class ChunkedOnGpu final : public Operator<T> {
   using Value = typename Format::Value;
   static_assert(ChunkCopies::buffers == chunk_buffers);
 
-  /// Of a matrix that has a row. Throws OutOfMemory where neither GPU nor host has room for it.
+  /// For a matrix with rows. Throws OutOfMemory if GPU and host have no room for it.
   ChunkedOnGpu(const CsrMatrix<Value>& matrix, Vector<T> diagonal, const Options& given, const ChunkBudget& budget)
       : Operator<T>(matrix.rows, Device::cuda), diagonal_(std::move(diagonal)), chunks_(matrix, given, budget) {
-    vector_kernels<T>(Device::cuda);  // for x'Ax: CUDA graphs must not make them
+    vector_kernels<T>(Device::cuda);  // for x'Ax: must be made outside of CUDA graphs
     chunks_.look_at_entries();
     const ChunkPlan& plan = chunks_.plan();
     launches_.emplace(chunks_.format(0));
@@ -69,7 +68,7 @@ class ChunkedOnGpu final : public Operator<T> {
     }
   }
 
-  /// multiply(format, range) for every chunk, where it is in the GPU's memory. Those that stay come first.
+  /// Calls multiply(format, range) for every chunk once it is in the GPU's memory, those that stay first.
   template <class Multiply>
   void for_chunks(const Multiply& multiply) const {
     const std::int64_t streamed = std::ssize(streamed_),
@@ -115,8 +114,8 @@ class ChunkedOnGpu final : public Operator<T> {
   RowChunks<Format> chunks_;
   std::optional<Launches> launches_;
   Vector<char> staying_;
-  std::vector<PageLocked> streamed_;     ///< the chunks that do not stay, in their order
-  std::unique_ptr<ChunkCopies> copies_;  ///< goes first: it waits for copies from these
+  std::vector<PageLocked> streamed_;     ///< the chunks that do not stay, in order
+  std::unique_ptr<ChunkCopies> copies_;  ///< destroyed first: waits for its copies from streamed_
   Footprint footprint_;
   std::map<std::string, std::string> chosen_;
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the conversions of a matrix on the GPU share.
+// Common parts of the conversions of a matrix on the GPU.
 
 #include <algorithm>
 #include <limits>
@@ -12,17 +12,17 @@
 
 namespace femcg::operators::cuda {
 
-/// A matrix in compressed rows on the GPU, for as long as it is converted.
+/// A matrix in compressed rows on the GPU, during its conversion.
 template <std::floating_point T>
 class EntriesOnGpu {
  public:
-  /// Columns that nobody asks for stay where they are.
+  /// Columns are copied only if `with_columns`.
   explicit EntriesOnGpu(const CsrMatrix<T>& matrix, bool with_columns = true)
       : rows_(matrix.rows),
         offsets_(copied(matrix.row_offsets, Device::cuda)),
         columns_(with_columns ? copied(matrix.columns, Device::cuda) : Vector<std::int32_t>()),
         values_(copied(matrix.values, Device::cuda)) {}
-  /// Waits for the conversion, which reads it.
+  /// Waits for the conversion, which reads these arrays.
   ~EntriesOnGpu() { cudaStreamSynchronize(stream()); }
   EntriesOnGpu(const EntriesOnGpu&) = delete;
   EntriesOnGpu& operator=(const EntriesOnGpu&) = delete;
@@ -36,7 +36,8 @@ class EntriesOnGpu {
   Vector<T> values_;
 };
 
-/// move_on_host and move_values_on_host (operators/stored/common/stored_format.hpp) with threads of the GPU.
+/// move_on_host and move_values_on_host (operators/stored/common/stored_format.hpp) with GPU threads, in a grid-stride
+/// loop.
 template <bool with_columns, class T, class Map>
 __global__ void move_kernel(std::int64_t threads, Map map, Entries<T> source, std::int32_t* columns, T* values) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
@@ -70,8 +71,8 @@ void move_values_on_gpu(std::int64_t threads, const Map& map, const Entries<T>& 
 template <class Narrow>
 constexpr std::int32_t reach = std::numeric_limits<Narrow>::max();  ///< from a base
 
-/// A warp per piece finds its least column, or highest_base where that is less, and says where the largest is further
-/// from it than narrow ones reach.
+/// Finds the base of each piece, its least column or highest_base if that is less; sets `too_far` if a column is out of
+/// reach of narrow ones. One warp a piece.
 template <class Narrow>
 __global__ void find_bases_kernel(std::int64_t pieces, const std::int64_t* offsets, const std::int32_t* columns,
                                   std::int32_t highest_base, std::int32_t* bases, std::int32_t* too_far) {
@@ -95,12 +96,12 @@ __global__ void find_bases_kernel(std::int64_t pieces, const std::int64_t* offse
   }
 }
 
-/// Where the narrow column of entry k of a piece goes, which is entries [begin, end): to the same place.
+/// Position of the narrow column of entry k of a piece, the entries [begin, end): the same.
 struct SamePlace {
   __device__ std::int64_t operator()(std::int64_t k, std::int64_t /*begin*/, std::int64_t /*end*/) const { return k; }
 };
 
-/// A warp per piece writes its columns less the base, each to its place in the piece.
+/// Writes the columns of each piece less its base to their positions in the piece. One warp a piece.
 template <class Narrow, class Place>
 __global__ void narrow_kernel(std::int64_t pieces, const std::int64_t* offsets, const std::int32_t* columns,
                               const std::int32_t* bases, Place place, Narrow* narrow) {
@@ -114,9 +115,9 @@ __global__ void narrow_kernel(std::int64_t pieces, const std::int64_t* offsets, 
   }
 }
 
-/// Columns that are on the GPU in 16 bits, with zeros where there are any behind the last piece; nothing (no bases)
-/// where some piece spans more than 65536 of them. Piece i is entries [offsets[i], offsets[i + 1]). Its base is so low
-/// that any narrow column from it, another piece's too, is less than `column_count`.
+/// Columns on the GPU in 16 bits, zeros behind the last piece; nothing (no bases) if a piece spans more than 65536
+/// columns. Piece i is entries [offsets[i], offsets[i + 1]). Bases are so low that base plus any narrow column, also of
+/// another piece, is less than `column_count`.
 template <class Place = SamePlace>
 NarrowColumns narrow_columns(const Vector<std::int32_t>& columns, const Vector<std::int64_t>& offsets,
                              std::int32_t column_count, Place place = {}) {

@@ -1,17 +1,17 @@
 #pragma once
 
-// The product of a stored matrix with several vectors on the GPU, Y = A X, row by row. A matrix looks by rows as in
-// multi_vector_by_rows.hpp says; where it also has
+// The product of a stored matrix with a multi-vector on the GPU, Y = A X, row by row. The interface of a matrix by rows
+// is in multi_vector_by_rows.hpp; if it also has
 //
 //   std::int64_t runs() const;
 //   Run run(std::int64_t) const;     // positions [first, last), and what find(run, position) needs besides
 //
 // its rows are found run by run.
 //
-// Neighbouring lanes share a row of X and Y, 16 bytes each; a group of them has a row of A. Its entries are loaded a
-// few per lane, and handed round by shuffles: each is read once, and what is read of X are whole rows. Where the
-// entries of a row lie side by side, a group is wider than a row of X, and its parts take turns in them; where those of
-// neighbouring rows do, neighbouring groups read them together.
+// Adjacent lanes share a row of X and Y, 16 bytes each; a group of lanes has a row of A. Each lane loads a few entries
+// of A, passed on by shuffles, so that each is loaded once, and whole rows of X are read. If the entries of a row are
+// contiguous, a group is wider than a row of X, and its parts take entries alternately; if those of neighbouring rows
+// are, neighbouring groups load them together.
 //
 // Moves sizeof(T) + 2 or 4 bytes per entry, and 2 k sizeof(T) a row for k columns.
 
@@ -22,7 +22,7 @@
 
 namespace femcg::operators::cuda {
 
-/// Rows at neighbouring positions.
+/// Rows at consecutive positions.
 struct RunOfRows {
   std::int32_t first, last;
 };
@@ -57,10 +57,10 @@ __device__ auto find_row(const Matrix& a, const Run& run, std::int32_t position)
     return a.find(position);
 }
 
-/// Whether the entries of a row lie side by side.
+/// Entries that are contiguous in memory: those of a row, or entries k of neighbouring rows.
 enum class Neighbours { of_row, of_column };
 
-/// The lanes that have a row of A: those of a row of X, or more where they could not read enough side by side.
+/// Lanes per row of A: those of a row of X, or more if they would load too few contiguous entries.
 template <class Layout>
 constexpr int group_lanes(Neighbours neighbours, bool long_rows) {
   return neighbours == Neighbours::of_column ? Layout::lanes : std::max(Layout::lanes, long_rows ? 16 : 4);
@@ -73,11 +73,11 @@ __global__ void __launch_bounds__(columns_threads)
     columns_kernel(Matrix a, const T* x, T* y, double* energies, ColumnParts parts) {
   using Layout = LaneLayout<T, stride>;
   using Value = typename Matrix::Value;
-  // Entries of the group that a lane has at once: about four in flight for every row of X that it reads.
+  // Entries that a lane holds at a time: about four in flight for every row of X that it reads.
   constexpr int held = std::max(1, 4 / Layout::lanes);
   const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
-  const int of_group = lane % group, of_row = of_group % Layout::lanes;  // its places
-  const int first_lane = lane / Layout::lanes * Layout::lanes;           // of those that take the same entries
+  const int of_group = lane % group, of_row = of_group % Layout::lanes;  // its indices
+  const int first_lane = lane / Layout::lanes * Layout::lanes;           // of the lanes that take the same entries
   const std::int64_t runs = run_count(a), warps = std::int64_t{gridDim.x} * (columns_threads / threads_per_warp);
   double energy[1][Layout::packs][Layout::width] = {};
   for (std::int64_t number = (std::int64_t{blockIdx.x} * columns_threads + threadIdx.x) / threads_per_warp;
@@ -133,11 +133,11 @@ __global__ void __launch_bounds__(columns_threads)
   sum_columns_of_grid<Layout>(energy, parts, [&](int, int column, double sum) { energies[column] = sum; });
 }
 
-/// The launches of Y = A X for one matrix. What it needs is made with the first product of each stride, which must not
-/// be a recorded one.
+/// Launches of Y = A X for one matrix. The first product of each stride allocates memory, and so must not be captured
+/// in a CUDA graph.
 class MultiVectorProduct {
  public:
-  /// `mean_length` of the rows.
+  /// `mean_length`: of the rows.
   template <Neighbours neighbours, class T, class Matrix>
   void multiply(const Matrix& a, double mean_length, const MultiVector<T>& x, MultiVector<T>& y,
                 double* energies) const {

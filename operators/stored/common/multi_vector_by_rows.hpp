@@ -1,8 +1,8 @@
 #pragma once
 
-// The product of a stored matrix with several vectors on the host, Y = A X, row by row: an entry of the matrix is read
-// once and multiplies a row of X, whose numbers lie side by side. What a format has to say for it is how its matrix
-// looks by rows, as plain data with constexpr functions:
+// The product of a stored matrix with a multi-vector on the host, Y = A X, row by row: an entry of the matrix is read
+// once and multiplies a contiguous row of X. A format provides its matrix by rows, as plain data with constexpr
+// functions:
 //
 //   using Value = ...;
 //   std::int32_t rows;
@@ -10,7 +10,7 @@
 //   std::int32_t column(const Row&, std::int32_t k) const;
 //   Value value(const Row&, std::int32_t k) const;  // ... k < count
 //
-// Positions are the order in which rows lie in memory.
+// Positions are the order of the rows in memory.
 
 #include <algorithm>
 #include <array>
@@ -77,13 +77,13 @@ void add_products_of_rows(const T* x, const T* y, std::array<double, stride>& en
   for (int c = 0; c < stride; ++c) energies[c] += static_cast<double>(x[c]) * static_cast<double>(y[c]);
 }
 
-/// The rows at the positions first <= i < last of Y = A X; returns their part of x_c'y_c.
+/// Computes the rows at the positions first <= i < last of Y = A X; returns their contributions to x_c'y_c.
 template <int stride, std::floating_point T, class Matrix>
 ColumnSums<stride> multiply_rows_by_columns(const Matrix& a, const T* x, T* y, std::int64_t first, std::int64_t last) {
   ColumnSums<stride> energies;
   for (std::int64_t position = first; position < last; ++position) {
     const auto row = a.find(static_cast<std::int32_t>(position));
-    // Where a row of X is few registers, two chains of additions: the latency of one would hold them up.
+    // If a row of X is few registers, two chains of additions, to hide their latency.
     constexpr bool two_chains = RowOfMultiVector<T, stride>::packs <= 4;
     RowOfMultiVector<T, stride> sum, odd;
     const auto add = [&](RowOfMultiVector<T, stride>& to, std::int32_t k) {
@@ -104,7 +104,7 @@ ColumnSums<stride> multiply_rows_by_columns(const Matrix& a, const T* x, T* y, s
   return energies;
 }
 
-/// Y = A X, and x_c'y_c where energies is not null. `work` as for sum_over_row_blocks, of positions.
+/// Y = A X, and x_c'y_c if `energies` is not null. `work` as in sum_over_row_blocks, over positions.
 template <std::floating_point T, class Matrix, class Work>
 void multiply_multi_vector_by_rows(const Matrix& a, const Work& work, const MultiVector<T>& x, MultiVector<T>& y,
                                    double* energies) {

@@ -1,13 +1,13 @@
 #pragma once
 
-// What the formats that are stored column by column do on the host.
+// Host kernels of the formats that are stored column by column.
 
 #include "operators/backend/threads/simd.hpp"
 
 namespace femcg::operators {
 
 /// sums[i] += values[i] x[columns[i]] for i < count: one column of a block of rows, whose sums stay in the L1 cache.
-/// `ahead` entries further on is the next column of the same rows, which no hardware prefetcher would guess.
+/// The next column of these rows is `ahead` entries further on, and is prefetched, as no hardware prefetcher would.
 template <std::floating_point T>
 void add_products(const T* values, const std::int32_t* columns, const T* x, T* sums, std::int64_t count,
                   std::int64_t ahead) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the GPU's operators keep a stored matrix: all of it on the GPU, or rows in chunks of which those that do not
-// fit lie in the host's memory and come again with every product (Ortega et al. 2013).
+// Location of a stored matrix of the GPU's operators: all of it on the GPU, or chunks of rows, where those that do not
+// fit are in host memory and are copied in every product (Ortega et al. 2013).
 
 #include <cstdint>
 #include <optional>
@@ -13,38 +13,38 @@
 
 namespace femcg::operators {
 
-/// Option `resident` of the formats that can be cut into rows.
+/// Option `resident` of the formats that can be cut into chunks of rows.
 inline constexpr OptionDescription resident_option{
     "resident", "auto, all or streamed", "auto",
     "GPU: the matrix all there; streamed: rows that do not fit come from the host with each product; auto: all if it "
     "fits",
     [](std::string_view text) { return text == "auto" || text == "all" || text == "streamed"; }};
 
-/// A number of bytes, as 2e9 or 2000000000.
+/// Parses a number of bytes, such as 2e9 or 2000000000.
 std::optional<std::int64_t> parse_bytes(std::string_view text);
 
-/// Option `gpu_memory` of the same: what `resident` takes the GPU to have.
+/// Option `gpu_memory` of these formats: the GPU memory assumed by `resident`.
 inline constexpr OptionDescription gpu_memory_option{
     "gpu_memory", "auto, or a number of bytes", "auto",
     "GPU: what matrix and vectors may take together, such as 2e9; auto: what is free",
     [](std::string_view text) { return text == "auto" || parse_bytes(text).has_value(); }};
 
-/// Location of a matrix as the options ask for it.
+/// Location of a matrix, from the options.
 struct Residence {
   enum class Where { automatic, all, streamed };
   Where where = Where::automatic;
   std::optional<std::int64_t> limit;  ///< of the GPU's bytes
 };
 
-/// Throws std::invalid_argument where the two do not fit each other, or the device is the host and has neither.
+/// Throws std::invalid_argument if the two options contradict each other, or are given for the host.
 Residence chosen_residence(std::string_view operator_name, Device device, const Options& given);
 
-/// The memory of the GPU in use that matrix and vectors may take: the limit, and no more than is free less what
-/// kernels, CUDA graphs and the ends of allocations take. Endless where there is neither a limit nor a GPU.
+/// GPU memory in bytes that matrix and vectors may take: the limit, at most what is free less an allowance for kernels,
+/// CUDA graphs and allocation granularity. Unlimited without a limit and a GPU.
 std::int64_t bytes_for(const Residence& residence);
 
-/// True if a matrix is to be on the GPU as a whole: by the options, or since it fits beside `reserved` bytes that the
-/// run needs besides, and can be made there.
+/// True if the whole matrix is to be on the GPU: by the options, or because it fits besides `reserved` bytes that the
+/// run needs, and can be made there.
 bool stays_whole(const Residence& residence, const StorageEstimate& whole, std::int64_t reserved);
 
 }  // namespace femcg::operators

@@ -1,8 +1,7 @@
 #pragma once
 
-// A stored matrix in chunks of rows, each a piece of memory of its own: what a chunk has of rows is a matrix of its
-// format with fewer rows, whose columns are those of the whole. All of it is host work; who multiplies on which device
-// says where the pieces lie.
+// A stored matrix in chunks of rows, each in a memory block of its own: a chunk is a matrix of the format with fewer
+// rows, and columns of the whole. All functions run on the host; the user of the chunks places their memory.
 
 #include <algorithm>
 #include <cstdint>
@@ -15,46 +14,47 @@
 
 namespace femcg::operators {
 
-/// Rows [first, last) of a matrix, and the bytes that they take.
+/// Rows [first, last) of a matrix, and the bytes they take.
 struct RowRange {
   std::int32_t first = 0, last = 0;
   std::int64_t bytes = 0;
-  bool on_gpu = false;  ///< there to stay
+  bool on_gpu = false;  ///< stays there
 };
 
-/// Plan of a matrix in chunks: which stay on the GPU, and the buffers of the others.
+/// Plan of a matrix in chunks: bytes that stay on the GPU, and buffers for the others.
 struct ChunkPlan {
   std::int64_t gpu_bytes = 0;     ///< of the chunks that stay
-  std::int64_t host_bytes = 0;    ///< of the others, which go over the link with each product
-  std::int64_t buffer_bytes = 0;  ///< of each buffer that they come into; 0 where none does
+  std::int64_t host_bytes = 0;    ///< of the others, which are copied in each product
+  std::int64_t buffer_bytes = 0;  ///< of each buffer for copies; 0 without buffers
   std::int64_t largest = 0;       ///< bytes of a chunk
 };
 
 /// Budget of a matrix on the GPU: `bytes` for chunks and buffers together.
 struct ChunkBudget {
   std::int64_t bytes;
-  std::int64_t least_streamed;  ///< chunks that are not to stay though they would fit
-  bool is_asked_for = false;    ///< it is option gpu_memory's
+  std::int64_t least_streamed;  ///< least number of streamed chunks, even if they would fit
+  bool is_asked_for = false;    ///< true if it is option gpu_memory
 };
-/// That the chunks come into: a copy takes much longer than the product with a chunk.
+/// Number of buffers: two suffice, as a copy takes much longer than the product with a chunk.
 constexpr int chunk_buffers = 2;
 
-/// The budget that options leave beside `reserved` bytes. Where rows are to be streamed, all buffers are used.
+/// The budget from the options, less `reserved` bytes. If rows are to be streamed, at least as many chunks as buffers
+/// are.
 ChunkBudget chunk_budget(const Residence& residence, std::int64_t reserved);
 
-/// Bytes that a chunk should have: small enough that two buffers are a sixteenth of the budget, and that a matrix has
-/// eight of them; large enough for the link, of which a copy takes some microseconds to start.
+/// Bytes of a chunk: small enough that two buffers are a sixteenth of the budget and a matrix has eight chunks; large
+/// enough for the link, as a copy takes some microseconds to start.
 std::int64_t chunk_target(const ChunkBudget& budget, std::int64_t matrix_bytes);
 
-/// Ranges of rows of about `target` bytes, counted as bytes_before(row), the bytes of the rows before; multiples of 256
-/// rows, so that chunks begin where warps, slices and their likes do.
+/// Ranges of rows of about `target` bytes, by bytes_before(row), the bytes of the rows before; multiples of 256 rows,
+/// so that chunks begin where warps, slices and the like do.
 constexpr std::int32_t chunk_row_multiple = 256;
 template <class BytesBefore>
 std::vector<RowRange> cut_rows(std::int32_t rows, std::int64_t target, const BytesBefore& bytes_before) {
   std::vector<RowRange> ranges;
   for (std::int32_t first = 0; first < rows;) {
     std::int64_t low = 1, high = (std::int64_t{rows} - first + chunk_row_multiple - 1) / chunk_row_multiple;
-    while (low < high) {  // the most multiples that do not exceed the target
+    while (low < high) {  // the most multiples within the target
       const std::int64_t middle = (low + high + 1) / 2;
       const std::int64_t end = std::min<std::int64_t>(rows, first + middle * chunk_row_multiple);
       if (bytes_before(end) - bytes_before(first) <= target)
@@ -69,12 +69,11 @@ std::vector<RowRange> cut_rows(std::int32_t rows, std::int64_t target, const Byt
   return ranges;
 }
 
-/// Marks those that stay on the GPU: the first ones, as many as the budget has room for beside the buffers. Throws
-/// OutOfMemory, or std::invalid_argument where the budget is the user's, where there is no room for these. Where no
-/// chunk takes a byte there is nothing to stream: all stay.
+/// Marks the chunks that stay on the GPU: the first ones, as many as fit besides the buffers. Throws OutOfMemory if the
+/// buffers do not fit, or std::invalid_argument if the budget is the user's. If all chunks are empty, all stay.
 ChunkPlan place_chunks(std::vector<RowRange>& chunks, const ChunkBudget& budget);
 
-/// The lengths of rows [range) of a matrix, as a matrix without entries.
+/// Row offsets of the rows [range) of a matrix, without entries.
 template <std::floating_point T>
 CsrMatrix<T> lengths_of_rows(const CsrMatrix<T>& matrix, const RowRange& range) {
   CsrMatrix<T> rows;
@@ -86,7 +85,7 @@ CsrMatrix<T> lengths_of_rows(const CsrMatrix<T>& matrix, const RowRange& range) 
   return rows;
 }
 
-/// The lengths of all rows, as a matrix of another precision without entries.
+/// Row offsets of a matrix, without entries, as a matrix of another precision.
 template <std::floating_point To, std::floating_point From>
 CsrMatrix<To> lengths_in(const CsrMatrix<From>& matrix) {
   CsrMatrix<To> rows;
@@ -95,7 +94,7 @@ CsrMatrix<To> lengths_in(const CsrMatrix<From>& matrix) {
   return rows;
 }
 
-/// The arrays of a format one behind the other, each at a multiple of this.
+/// Alignment in bytes of the arrays of a format, which are contiguous.
 constexpr std::int64_t array_alignment = 256;
 template <class Format>
 std::int64_t bytes_of_layout(const Format& format) {
@@ -105,7 +104,7 @@ std::int64_t bytes_of_layout(const Format& format) {
   return bytes;
 }
 
-/// Has the arrays of a format lie in memory of a device, bytes_of_layout of it; on the host with the lists that it has.
+/// Places the arrays of a format in memory of a device, of bytes_of_layout; with `with_lists` copies its lists there.
 template <class Format>
 void place_arrays(Format& format, char* memory, Device device, bool with_lists) {
   Format::arrays(format, [&](std::string_view, auto& vector, std::int64_t size) {
@@ -119,8 +118,8 @@ void place_arrays(Format& format, char* memory, Device device, bool with_lists) 
   });
 }
 
-/// The options as every chunk of a matrix has them: what a format chooses by the rows that it is given is chosen by
-/// all.
+/// The options for every chunk of a matrix: what a format would choose by the rows that it is given is chosen once by
+/// all rows.
 template <class Format>
 Options options_of_chunks(const CsrMatrix<typename Format::Value>& matrix, const Options& given) {
   if constexpr (requires { Format::options_of_chunks(matrix, given); })
@@ -129,7 +128,7 @@ Options options_of_chunks(const CsrMatrix<typename Format::Value>& matrix, const
     return given;
 }
 
-/// The chunks of a matrix. A format may have, beside what stored_format.hpp asks for,
+/// The chunks of a matrix. Besides the functions of stored_format.hpp a format may have
 ///   static Options options_of_chunks(const CsrMatrix<Value>&, const Options&);   // see above
 ///   void look_at(const Entries<Value>&, std::int32_t columns);  // its arrays may get smaller once columns are known
 ///   void fill(const Entries<Value>&);               // in the place of move_entries, on the host
@@ -138,7 +137,7 @@ class RowChunks {
  public:
   using T = typename Format::Value;
 
-  /// The lists, as far as the lengths of rows tell.
+  /// Makes the lists, as far as row lengths determine them.
   RowChunks(const CsrMatrix<T>& matrix, const Options& given, const ChunkBudget& budget)
       : matrix_(matrix), budget_(budget), given_(operators::options_of_chunks<Format>(matrix, given)) {
     const auto bytes_before = [&](std::int64_t row) {
@@ -149,7 +148,7 @@ class RowChunks {
     plan_ = place_chunks(ranges_, budget_);
   }
 
-  /// Looks at the entries, and plans anew where chunks got smaller.
+  /// Inspects the entries, and plans again if chunks become smaller.
   void look_at_entries() {
     if constexpr (requires(Format & format, const Entries<T>& entries) { format.look_at(entries, 0); }) {
       for (std::size_t i = 0; i < formats_.size(); ++i) {
@@ -161,7 +160,7 @@ class RowChunks {
     }
   }
 
-  /// Has chunk i lie in memory of the host, and moves its entries there.
+  /// Places chunk i in host memory, and moves its entries there.
   void fill(std::size_t i, char* memory) {
     Format& format = formats_[i];
     const CsrMatrix<T> lengths = lengths_of_rows(matrix_, ranges_[i]);
@@ -174,7 +173,7 @@ class RowChunks {
         move_on_host(threads, map, source, columns, values);
       });
   }
-  /// Has chunk i, which was filled, be read from a copy of that memory.
+  /// Places chunk i, once filled, in a copy of that memory.
   void place(std::size_t i, char* memory, Device device) { place_arrays(formats_[i], memory, device, false); }
 
   std::size_t count() const { return ranges_.size(); }
@@ -191,7 +190,7 @@ class RowChunks {
     const std::int64_t begin = matrix_.row_offsets[range.first];
     return {lengths.rows, lengths.row_offsets.data(), matrix_.columns.data() + begin, matrix_.values.data() + begin};
   }
-  /// In halves where padding makes it too large.
+  /// Adds a chunk, or halves of it if padding makes it too large.
   void add(const RowRange& range, std::int64_t target) {
     Format format(lengths_of_rows(matrix_, range), Device::cuda, given_);
     const std::int64_t bytes = bytes_of_layout(format), multiples = (range.last - range.first) / chunk_row_multiple;
@@ -205,7 +204,7 @@ class RowChunks {
     add({middle, range.last}, target);
   }
 
-  const CsrMatrix<T>& matrix_;  ///< for as long as there is something to fill
+  const CsrMatrix<T>& matrix_;  ///< needed until all chunks are filled
   ChunkBudget budget_;
   Options given_;
   std::vector<RowRange> ranges_;
@@ -227,8 +226,7 @@ StorageEstimate estimate_of(const RowChunks<Format>& chunks) {
   return estimate;
 }
 
-/// Footprint of the chunks: stored bytes by place, bytes moved. x and y are of type U, which values may be narrower
-/// than.
+/// Footprint of the chunks: stored bytes by location, and bytes moved. x and y are of type U; values may be narrower.
 template <std::floating_point U, class Format>
 Footprint footprint_of(const RowChunks<Format>& chunks, std::int32_t rows) {
   using Value = typename Format::Value;
@@ -244,7 +242,7 @@ Footprint footprint_of(const RowChunks<Format>& chunks, std::int32_t rows) {
   return with_vectors_of<U, Value>(footprint, rows);
 }
 
-/// Facts about the chunks for Operator::chosen.
+/// Properties of the chunks for Operator::chosen.
 template <class Format>
 std::map<std::string, std::string> chosen_of(const RowChunks<Format>& chunks) {
   std::map<std::string, std::string> chosen = chunks.format(0).chosen();

@@ -1,7 +1,7 @@
 #pragma once
 
-// The product of the formats that store a matrix in slots, a thread each: rows (ELLPACK, the padded part of the hybrid
-// format), or each of so many parts of a row (ELLR-T).
+// The product of the formats that store a matrix in slots, one thread each: rows (ELLPACK, the padded part of the
+// hybrid format), or one of several parts of a row (ELLR-T).
 
 #include "operators/backend/cuda/product.cuh"
 
@@ -37,10 +37,9 @@ struct SlotEntries {
   }
 };
 
-/// Multiplies slots in strides of the grid and hands each slot's product to done(slot, sum), in all lanes of a warp at
-/// once, behind the last slot too. length(slot) is a load: of as many entries as the slot has. Nothing but x is waited
-/// for: the length of a slot is on its way since two slots ago, and its entries since the four before, be they of the
-/// slot before.
+/// Multiplies slots in a grid-stride loop and calls done(slot, sum) with each slot's product, in all lanes of a warp
+/// together, also behind the last slot. length(slot) loads a slot's number of entries. Only loads of x are exposed: the
+/// length of a slot is loaded two slots ahead, and its entries four entries ahead, across slots.
 template <class T, class Length, class Done>
 __device__ void multiply_slots(const Slots<T>& a, const T* x, const Length& length, const Done& done) {
   constexpr int together = 4;
@@ -58,7 +57,7 @@ __device__ void multiply_slots(const Slots<T>& a, const T* x, const Length& leng
       entries.add_products(x, sums);
       entries = further;
     }
-    __syncwarp();  // what follows is loaded for all lanes at once
+    __syncwarp();  // the following loads are by all lanes together
     now = next;
     next = length_of(slot + 2 * stride);
     const SlotEntries<together, T> further(a, slot + stride, 0, now);

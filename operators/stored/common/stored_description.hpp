@@ -1,6 +1,6 @@
 #pragma once
 
-// The row of the catalogue of a stored format (stored_format.hpp).
+// Catalogue description of a stored format (stored_format.hpp).
 
 #include <array>
 
@@ -8,7 +8,7 @@
 
 namespace femcg::operators {
 
-/// The options of a format that has none of its own.
+/// Options of a format without options of its own.
 inline constexpr std::array residence_options{resident_option, gpu_memory_option};
 
 template <template <class> class Format, std::floating_point T>
@@ -17,7 +17,8 @@ std::unique_ptr<Operator<T>> make_stored(const Ingredients<T>& from, const Optio
   return std::make_unique<StoredOnHost<Format<T>>>(Format<T>(*from.matrix, Device::host, given), *from.matrix);
 }
 
-/// On a GPU the assembled matrix is there too while its entries are moved, unless it goes there in chunks.
+/// Estimate of a format. On a GPU the assembled matrix is there too while its entries are moved, unless the matrix is
+/// in chunks.
 template <template <class> class Format, std::floating_point T>
 StorageEstimate estimate_stored(const Extent<T>& of, const Options& given) {
   const Residence residence = chosen_residence(Format<T>::name, of.device, given);
@@ -31,7 +32,7 @@ StorageEstimate estimate_stored(const Extent<T>& of, const Options& given) {
   return estimate_of(RowChunks<Format<T>>(*of.matrix, given, chunk_budget(residence, of.reserved_bytes)));
 }
 
-/// That of a format that has a version for the GPU too. Its options have residence_options among them.
+/// Description of a format that has a version for the GPU too. `options` include residence_options.
 template <template <class> class Format>
 OperatorDescription describe_stored(std::string_view stores, std::string_view source,
                                     std::span<const OptionDescription> options = residence_options) {

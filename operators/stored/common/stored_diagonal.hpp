@@ -7,7 +7,7 @@
 
 namespace femcg::operators {
 
-/// a_ii of every row, 0 where it is not stored; on the host.
+/// a_ii of every row, 0 if it is not stored; on the host.
 template <std::floating_point T>
 Vector<T> diagonal_of(const CsrMatrix<T>& matrix) {
   Vector<T> diagonal(matrix.rows);

@@ -5,8 +5,8 @@
 
 namespace femcg::operators {
 
-/// The cost of a product with a stored matrix that holds `entries` >= nonzeros values and reads `read_bytes` of what it
-/// stores, x and y apart.
+/// Footprint of a product with a stored matrix of `entries` >= nonzeros values that reads `read_bytes` of its arrays,
+/// besides x and y.
 template <std::floating_point T>
 Footprint stored_footprint(std::int64_t rows, std::int64_t nonzeros, std::int64_t entries, std::int64_t stored_bytes,
                            std::int64_t read_bytes) {
@@ -21,7 +21,7 @@ Footprint stored_footprint(std::int64_t rows, std::int64_t nonzeros, std::int64_
   return footprint;
 }
 
-/// A matrix in compressed rows with columns of 32 bits and offsets of 64.
+/// Bytes of a matrix in compressed rows with 32-bit columns and 64-bit offsets.
 template <std::floating_point T>
 std::int64_t bytes_of_rows(const CsrMatrix<T>& matrix) {
   return matrix.nonzeros() * static_cast<std::int64_t>(sizeof(T) + sizeof(std::int32_t)) + matrix.row_offsets.bytes();

@@ -1,7 +1,7 @@
 #pragma once
 
-// What every format shares that stores the entries of a matrix in an arrangement of its own: a format says which arrays
-// it holds and where entries go, and memory, estimates, conversion and the operator follow from that.
+// Common parts of formats that store the entries of a matrix in a layout of their own: a format gives its arrays and
+// the positions of entries, from which memory, estimates, conversion and the operator follow.
 //
 //   template <std::floating_point T> struct MyFormat {
 //     MyFormat(const CsrMatrix<T>& matrix, Device device, const Options& given);  // lists on the host, no entries
@@ -16,7 +16,7 @@
 //     ByRows by_rows() const;                         // for several vectors, see columns_by_rows.hpp
 //   };
 //
-// The constructor looks at the lengths of rows alone, so that an estimate can be made before the matrix is there.
+// The constructor uses the lengths of rows only, so that an estimate can be made before the matrix exists.
 
 #include <algorithm>
 #include <concepts>
@@ -42,8 +42,8 @@ struct Entries {
   const T* values;
 
   constexpr std::int64_t length(std::int64_t row) const { return row < rows ? offsets[row + 1] - offsets[row] : 0; }
-  /// Where entry k of a row lies; behind the row's end the complement of its last entry's place, or of a neighbour's
-  /// where it has none. Rows beyond the last are empty. The matrix has an entry.
+  /// Index of entry k of a row; behind the row's end the complement of the index of its last entry, or of a neighbour's
+  /// if it has none. Rows beyond the last are empty. The matrix must have an entry.
   constexpr std::int64_t place(std::int64_t row, std::int64_t k) const {
     const std::int64_t end = offsets[row < rows ? row + 1 : rows], at = (row < rows ? offsets[row] : end) + k;
     return at < end ? at : ~(end > 0 ? end - 1 : 0);
@@ -55,7 +55,7 @@ Entries<T> entries_of(const CsrMatrix<T>& matrix) {
   return {matrix.rows, matrix.row_offsets.data(), matrix.columns.data(), matrix.values.data()};
 }
 
-/// move(from, to) for each entry that `threads` threads move, see below.
+/// Calls move(from, to) for each entry that `threads` threads move, see below.
 template <class Map, class Move>
 void for_moves_on_host(std::int64_t threads, const Map& map, const Move& move) {
   for_row_blocks(threads, EqualRows{}, [&](std::int64_t first, std::int64_t last) {
@@ -67,13 +67,14 @@ void for_moves_on_host(std::int64_t threads, const Map& map, const Move& move) {
   });
 }
 
-/// Each of `threads` threads moves entries on the host, entry k from one place to another, k < count(thread). `Map` is
+/// Moves entries on the host, as `threads` threads would: entry k of a thread, k < count(thread), to a new index. `Map`
+/// is
 /// plain data with constexpr functions
 ///   std::int64_t count(std::int64_t thread) const;
 ///   std::int64_t from(std::int64_t thread, std::int64_t k) const;
 ///   std::int64_t to(std::int64_t thread, std::int64_t k) const;
-/// Where `from` is the complement of a place, the entry is padding: that place's column, and the value 0. Whoever
-/// multiplies a block of rows moves it, so that its pages are placed by first touch.
+/// If `from` is the complement of an index, the entry is padding, with that entry's column and value 0. A block of rows
+/// is moved by the thread that multiplies it, so that its pages are placed by first touch.
 template <class Map, std::floating_point T>
 void move_on_host(std::int64_t threads, const Map& map, const Entries<T>& source, Vector<std::int32_t>& columns,
                   Vector<T>& values) {
@@ -89,7 +90,7 @@ void move_values_on_host(std::int64_t threads, const Map& map, const Entries<T>&
                     [&](std::int64_t from, std::int64_t to) { values[to] = from < 0 ? T(0) : source.values[from]; });
 }
 
-/// The arrays of a format: what is allocated for it, and so what it is estimated to take.
+/// The arrays of a format, for allocation and for estimates.
 template <class Format>
 std::vector<StoredArray> arrays_of(const Format& format) {
   std::vector<StoredArray> arrays;
@@ -99,7 +100,7 @@ std::vector<StoredArray> arrays_of(const Format& format) {
   return arrays;
 }
 
-/// Brings a format's lists, which the host has, to a device, and allocates the arrays that are still empty there.
+/// Copies a format's lists from the host to a device, and allocates the arrays that are still empty there.
 template <class Format>
 void allocate_on(Format& format, Device device) {
   Format::arrays(format, [&](std::string_view, auto& vector, std::int64_t size) {
@@ -128,7 +129,7 @@ class StoredOperator : public Operator<typename Format::Value> {
   Footprint footprint() const override { return footprint_of(format_, this->device()); }
 
  protected:
-  /// `format` has its lists; its entries are the deriving class's to move.
+  /// `format` has its lists; the derived class moves its entries.
   StoredOperator(Format format, const CsrMatrix<T>& matrix, Device device)
       : Operator<T>(matrix.rows, device), format_(std::move(format)), diagonal_(diagonal_of(matrix)) {
     allocate_on(format_, device);

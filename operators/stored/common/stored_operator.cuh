@@ -1,7 +1,7 @@
 #pragma once
 
-// The operator of a stored format on the GPU. The host makes the lists that have an entry per row; entries are moved to
-// their places here, at the GPU's bandwidth, which takes the source's memory beside the target's for a moment.
+// The operator of a stored format on the GPU. The host makes the lists with an entry per row; entries are moved on the
+// GPU, at its bandwidth, which temporarily needs the memory of the source too.
 
 #include "operators/backend/cuda/product.cuh"
 #include "operators/capabilities.hpp"
@@ -12,19 +12,19 @@
 
 namespace femcg::operators::cuda {
 
-/// Of a format's rows.
+/// Mean number of nonzeros of a row.
 template <class Format>
 double mean_length(const Format& a) {
   return static_cast<double>(a.nonzeros) / std::max(1, a.rows);
 }
 
-/// `Gpu` says how the product goes:
+/// `Gpu` provides the product:
 ///   using Matrix = the format as plain pointers;
 ///   static Matrix pointers(const Format&);
 ///   static Product<T, Matrix> product(const Format&);
 ///   static std::int64_t threads(const Format&);   // how many could work at once
 ///   static constexpr Neighbours neighbours;       // in memory
-/// A format with options of its launch has a function launch_as(const Options&), which reads them.
+/// A format with launch options has a function launch_as(const Options&) that reads them.
 template <class Format, class Gpu>
 class StoredOnGpu final : public StoredOperator<Format>, public WithLaunch {
  public:
@@ -60,7 +60,7 @@ class StoredOnGpu final : public StoredOperator<Format>, public WithLaunch {
   MultiVectorProduct multi_vector_product_;
 };
 
-/// The launches of a format's chunks (chunked_operator.cuh), whose options and so kernels are the same.
+/// Launches of a format's chunks (chunked_operator.cuh), whose options, and so kernels, are the same.
 template <class Format, class Gpu>
 class LaunchesOfChunks {
  public:

@@ -1,18 +1,18 @@
 #pragma once
 
-// Which thread has which rows, where these are sorted by length in windows.
+// Assignment of rows to threads if rows are sorted by length in windows.
 
 #include "operators/backend/launch.cuh"
 
 namespace femcg::operators::cuda {
 
-/// The positions of rows that a thread takes. Blocks go over them in strides of the grid, each stride turned by a block
-/// against the last, every eighth by one more, and within a block the warps change places: sorting puts long rows at
-/// certain places of a window and of a run, and no warp shall meet them more often than another.
+/// Positions of the rows of a thread. Blocks go over them in a grid-stride loop, where each stride rotates the blocks
+/// by one, every eighth by one more, and warps are permuted within a block: sorting puts long rows at certain positions
+/// of windows and runs, and these should not always go to the same warps.
 template <int block_threads>
 class TurningPositions {
  public:
-  /// The next one, which may lie behind the last row.
+  /// The next position, which may be behind the last row.
   __device__ std::int64_t next() {
     constexpr unsigned warps = block_threads / threads_per_warp;
     const unsigned warp = (threadIdx.x / threads_per_warp + 5 * turn_) % warps;

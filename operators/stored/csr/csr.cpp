@@ -1,8 +1,8 @@
 // Stored: values, 32-bit columns, 64-bit row offsets. A product moves sizeof(T) + 4 bytes per nonzero and
 // 2 sizeof(T) + 8 a row (Reguly & Giles 2012, eq. 4, whose row pointers have 4).
 //
-// Threads share blocks of rows by bytes; a row is summed four entries at a time, so that neither the latency of one
-// chain of additions nor gather instructions (see pick_four) stand between the memory and the sum.
+// Threads take blocks of rows of about equal bytes; a row is summed four entries at a time, so that neither the latency
+// of one chain of additions nor gather instructions (see pick_four) limit the memory bandwidth.
 
 #include "operators/stored/csr/csr.hpp"
 
@@ -34,7 +34,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// sum of values[k] x[columns[k]] over first <= k < last.
+/// Sum of values[k] x[columns[k]] over first <= k < last.
 template <std::floating_point T, std::floating_point Value>
 inline T row_times_vector(const Value* values, const std::int32_t* columns, const T* x, std::int64_t first,
                           std::int64_t last) {
@@ -60,7 +60,7 @@ inline T row_times_vector(const Value* values, const std::int32_t* columns, cons
   return k < last ? sum + static_cast<T>(values[k]) * x[columns[k]] : sum;
 }
 
-/// Value is T, or single precision in a loop of double precision.
+/// Value is T, or float in a loop of double precision.
 template <std::floating_point T, std::floating_point Value = T>
 class Csr final : public Operator<T>,
                   public std::conditional_t<std::is_same_v<Value, double>, WithSinglePrecision, std::monostate> {
@@ -73,7 +73,7 @@ class Csr final : public Operator<T>,
     copy(diagonal_of(*matrix_), d);
   }
 
-  /// For double precision.
+  /// The operator in single precision, of one in double precision.
   std::unique_ptr<Operator<float>> in_single_precision(std::string_view name) const {
     if constexpr (std::is_same_v<Value, double>)
       if (name == "csr") return std::make_unique<Csr<float>>(in_precision<float>(matrix_));
@@ -87,7 +87,7 @@ class Csr final : public Operator<T>,
   }
 
  private:
-  /// Bytes before a row that do not depend on the number of vectors, and those of one.
+  /// Bytes before a row: of the matrix, and of one vector.
   auto bytes_before() const {
     return [offsets = matrix_->row_offsets.data()](std::int64_t row) {
       constexpr std::int64_t word = sizeof(T), value_word = sizeof(Value);
@@ -105,7 +105,7 @@ class Csr final : public Operator<T>,
     T* to = y.data();
     const bool with_energy = energy != nullptr;
     const auto rows_times_vector = [=](std::int64_t first, std::int64_t last) {
-      // A store to y would hold up loads of x at the same place of another page; in the L1 cache it is over at once.
+      // Sums go to y at the end of the block: a store to y would delay loads of x at the same offset of another page.
       std::array<T, rows_per_block> sums;
       std::int64_t begin = offsets[first];
       for (std::int64_t row = first; row < last; ++row) {
@@ -155,8 +155,8 @@ constexpr std::array options{
 
 std::string_view given_or_default(int option, const Options& given) { return value_of(options[option], "csr", given); }
 
-/// The fixed rule of Reguly & Giles 2012, section 5.4, except for what is given: blocks of 128, the least power of two
-/// above the square root of the mean row length, at least 1500 blocks.
+/// The fixed rule of Reguly & Giles 2012, section 5.4, unless overridden: blocks of 128 threads, threads per row the
+/// least power of two above the square root of the mean row length, at least 1500 blocks.
 CsrLaunch cooperative_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given) {
   constexpr std::int64_t least_blocks = 1500;
   const auto number = [&](int option) { return parse_positive(given_or_default(option, given)); };
@@ -174,7 +174,8 @@ CsrLaunch cooperative_launch(std::int64_t rows, std::int64_t nonzeros, const Opt
   return launch;
 }
 
-/// Smaller systems have a persistent kernel, with the rows' own columns, or stay in the L2 cache.
+/// Rows from which sharing pays: smaller systems have a persistent kernel, with columns per row, or stay in the L2
+/// cache.
 constexpr std::int64_t rows_worth_sharing = 1 << 19;
 
 CsrLaunch shared_columns_launch(const Options& given) {
@@ -187,7 +188,7 @@ CsrLaunch shared_columns_launch(const Options& given) {
   return {.product = CsrProduct::shared_columns};
 }
 
-/// Throws std::invalid_argument where the CPU has no such option.
+/// Throws std::invalid_argument for options that only the GPU has.
 void check_on_host(const Options& given) {
   for (const OptionDescription& option : options)
     if (option.name != values_option.name && option.name != resident_option.name &&
@@ -205,7 +206,7 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& giv
   return std::make_unique<Csr<T>>(from.matrix);
 }
 
-/// The cost of a product that reads so many bytes beside x and y.
+/// Footprint of a product that reads `read_bytes` besides x and y.
 template <std::floating_point T>
 Footprint footprint_of_rows(std::int64_t rows, std::int64_t nonzeros, std::int64_t read_bytes, const Options& given) {
   if (has_single_values<T>(given))
@@ -213,8 +214,8 @@ Footprint footprint_of_rows(std::int64_t rows, std::int64_t nonzeros, std::int64
   return stored_footprint<T>(rows, nonzeros, nonzeros, read_bytes, read_bytes);
 }
 
-/// Rows that share a list of columns, in the mean over entries: on hexahedra of degree p the (p - 1)^k dofs inside an
-/// edge, a face or a cell couple with the same dofs. 1 where that is not known.
+/// Mean number of rows that share a list of columns, over entries: on hexahedra of degree p the (p - 1)^k dofs inside
+/// an edge, face or cell have the same columns. 1 if unknown.
 double expected_sharing(const BilinearForm* form) {
   if (form == nullptr || form->space->mesh().shape != mesh::CellShape::hexahedron) return 1;
   const double p = form->space->degree(), inside = p - 1, near = p + 1, far = 2 * p + 1;
@@ -225,7 +226,7 @@ double expected_sharing(const BilinearForm* form) {
          (vertex + edge + face + cell);
 }
 
-/// At most as many groups as rows, at least one for each RowGroup::most_rows.
+/// Estimate with shared columns: at most as many groups as rows, at least one for each RowGroup::most_rows.
 StorageEstimate with_shared_columns(std::int64_t rows, const StoredArray& columns, const StoredArray& values,
                                     std::int64_t rounded_on_host) {
   const StoredArray groups{"groups of rows", rows, rows * std::int64_t{sizeof(RowGroup)}};
@@ -236,8 +237,8 @@ StorageEstimate with_shared_columns(std::int64_t rows, const StoredArray& column
           .slack = columns.bytes + groups.bytes - least};
 }
 
-/// Estimate for the matrix as a whole. On a GPU rows are streamed unless something else is asked for: an end of 16 bits
-/// per row, and tiles.
+/// Estimate for the matrix as a whole. On a GPU rows are streamed unless the options ask for another product: 16-bit
+/// row ends, and tiles.
 template <std::floating_point T>
 StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
   const CsrMatrix<T>& matrix = *of.matrix;
@@ -260,7 +261,7 @@ StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
             .making_on_host = rounded_on_host,
             .product = product_reading(offsets.bytes + columns.bytes + values.bytes)};
   const double sharing = expected_sharing(of.form);
-  // As the GPU's version decides where nothing is asked for (csr.cu, sharing_pays).
+  // As in the GPU's version for default options (csr.cu, sharing_pays).
   const bool shares = launch.product == CsrProduct::automatic && nonzeros >= 100 * std::int64_t{matrix.rows} &&
                       sharing >= (value_bytes == 8 ? 2 : 4);
   const Footprint of_shared = product_reading(
@@ -277,7 +278,7 @@ StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
                      {"tiles", tiles, tile_bytes},
                      launch.wide ? columns : StoredArray{"columns", nonzeros, 2 * nonzeros},
                      values},
-          .making = launch.narrow ? 4 * nonzeros : 0,  // the columns that are narrowed there
+          .making = launch.narrow ? 4 * nonzeros : 0,  // the wide columns, during narrowing
           .making_on_host = rounded_on_host,
           .slack = perhaps_shared                 ? 4 * nonzeros
                    : launch.narrow && launch.wide ? 2 * nonzeros
@@ -334,7 +335,7 @@ std::optional<ChunkBudget> chosen_csr_budget(const Extent<T>& of, const Options&
 template std::optional<ChunkBudget> chosen_csr_budget(const Extent<double>&, const Options&);
 template std::optional<ChunkBudget> chosen_csr_budget(const Extent<float>&, const Options&);
 
-/// Rows are streamed unless something is said of groups of threads, or many have the same columns.
+/// Rows are streamed unless the options concern groups of threads, or many rows have the same columns.
 CsrLaunch chosen_csr_launch(std::int64_t rows, std::int64_t nonzeros, const Options& given) {
   const auto said = [&](int option) { return given_or_default(option, given) != "auto"; };
   const std::string_view rule = given_or_default(rule_option, given);

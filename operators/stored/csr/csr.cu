@@ -1,5 +1,4 @@
-// The set-up of compressed rows for the GPU, streamed (streamed_rows.cuh); the cooperative way is in
-// csr_cooperative.cu.
+// Set-up of streamed compressed rows for the GPU (streamed_rows.cuh); cooperative ones are in csr_cooperative.cu.
 
 #include "operators/stored/csr/streamed_multi_vector.cuh"
 #include "operators/stored/csr/streamed_rows.cuh"
@@ -27,11 +26,11 @@ namespace {
 
 using namespace streamed;
 
-/// How often the threads of a warp that add up rows meet in a bank, when each reads its first product: the mean over
-/// some tiles of the most that do.
+/// Mean bank-conflict degree of the row sums over a sample of tiles, where each thread of a warp reads its first
+/// product.
 template <class T, bool gaps>
 double bank_conflicts(std::span<const Tile> tiles, const Vector<std::uint16_t>& ends) {
-  constexpr int banks = 128 / sizeof(T), looked_at = 64;  // so many threads are served at once
+  constexpr int banks = 128 / sizeof(T), looked_at = 64;  // banks: threads served in one access
   const std::size_t step = std::max<std::size_t>((tiles.size() - 1) / looked_at, 1);
   std::int64_t most = 0, groups = 0;
   for (std::size_t t = 0; t + 1 < tiles.size(); t += step) {
@@ -49,15 +48,15 @@ double bank_conflicts(std::span<const Tile> tiles, const Vector<std::uint16_t>& 
   return static_cast<double>(most) / static_cast<double>(std::max<std::int64_t>(groups, 1));
 }
 
-/// True if gaps between products are worth their instructions. In double precision, with its wider
-/// products, these are hidden.
+/// True if gaps between products are worth their instructions. In double precision, whose products are wider, these are
+/// hidden.
 template <class T>
 bool gaps_pay(std::span<const Tile> tiles, const Vector<std::uint16_t>& ends) {
   constexpr double cost = 1.5;
   return sizeof(T) == 8 || cost * bank_conflicts<T, true>(tiles, ends) < bank_conflicts<T, false>(tiles, ends);
 }
 
-/// On the GPU, with zeros at the end, so that whole runs can be read.
+/// A copy on the GPU, with zeros at the end, so that whole runs can be read.
 template <class Value>
 Vector<Value> padded(const Vector<Value>& from) {
   Vector<Value> to(from.size() + run_padding, Device::cuda);
@@ -102,7 +101,7 @@ auto kernel_of_tiles(bool gaps, bool with_energy) {
     return with_energy ? streamed_kernel<T, Value, Column, true, true> : streamed_kernel<T, Value, Column, true, false>;
   return with_energy ? streamed_kernel<T, Value, Column, false, true> : streamed_kernel<T, Value, Column, false, false>;
 }
-/// That the GPU holds at once of any of these.
+/// Blocks that the GPU holds concurrently of any of these kernels.
 template <class T, class Value>
 std::int64_t most_blocks_of_tiles() {
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -112,7 +111,7 @@ std::int64_t most_blocks_of_tiles() {
   return most;
 }
 
-/// Y = A X; `parts_of(resident)` is asked for where the energies of a grid of so many blocks are added up.
+/// Y = A X; parts_of(resident) provides memory for the energies of a grid of at most `resident` blocks.
 template <class T, class Value, class Column, class PartsOf>
 void multiply_tiles_by_columns(const Rows<Value>& rows, const Column* columns, std::int64_t tiles, const Tile* of_tile,
                                const MultiVector<T>& x, MultiVector<T>& y, double* energies, const PartsOf& parts_of) {
@@ -163,7 +162,7 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
     copy_bytes(tiles.data(), Device::host, tiles_.data(), Device::cuda, tiles_.bytes());
   }
 
-  /// Gives the tiles their bases, and the columns 16 bits, where they fit; `wide` is whether they need not.
+  /// Sets the tiles' bases and 16-bit columns if they fit; throws std::invalid_argument if they do not and not `wide`.
   void narrow(std::vector<Tile>& tiles, bool wide) {
     Vector<std::int64_t> offsets(static_cast<std::int64_t>(tiles.size()));
     for (std::size_t t = 0; t < tiles.size(); ++t) offsets[static_cast<std::int64_t>(t)] = tiles[t].first_entry;
@@ -213,7 +212,7 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
                  energy != nullptr ? energy->data() : nullptr, parts_.parts());
   }
   std::int64_t nonzeros_;
-  bool gaps_ = false;  ///< between products
+  bool gaps_ = false;  ///< padding between products
   Vector<std::uint16_t> ends_;
   Vector<Value> values_;
   Vector<T> diagonal_;  ///< on the host
@@ -222,11 +221,11 @@ class StreamedCsr final : public Operator<T>, public WithPersistentCg<T> {
   Vector<std::uint16_t> narrow_columns_;
   Vector<std::int32_t> columns_;
   mutable cuda::PartsStorage<1> parts_;
-  mutable int columns_stride_ = 0;  ///< of the last product with several vectors
+  mutable int columns_stride_ = 0;  ///< of the last product with a multi-vector
   mutable cuda::ColumnPartsStorage column_parts_;
 };
 
-/// The launches of its chunks (chunked_operator.cuh).
+/// Launches of chunks (chunked_operator.cuh).
 template <std::floating_point T, std::floating_point Value>
 class LaunchesOfTiles {
  public:
@@ -260,8 +259,8 @@ class LaunchesOfTiles {
   std::int64_t most_blocks_;
 };
 
-/// True if columns that rows share make up for the cost of a group of rows. On an H200 they do on hexahedra of degree 4
-/// (a product of the CG loop takes 2/3 of the time), in double precision of degree 3 too (7/8); not on tetrahedra of
+/// True if shared columns make up for the cost of groups of rows. On an H200 they do for hexahedra of degree 4 (a
+/// product in the CG loop takes 2/3 of the time), in double precision also of degree 3 (7/8), but not for tetrahedra of
 /// degree 4, with rows of 67 nonzeros, nor in two dimensions.
 template <class Value>
 bool sharing_pays(const CsrMatrix<Value>& matrix) {

@@ -1,6 +1,6 @@
-// The cooperative way over compressed rows: `coop` threads per row, each group `repeat` rows one after the other,
-// blocks of `block_size` (Reguly & Giles 2012, figure 3). Moves sizeof(Value) + 4 bytes per nonzero, 2 sizeof(T) + 8 a
-// row. Sums have one order: two runs give the same bits.
+// Cooperative product of compressed rows: `coop` threads per row, `repeat` rows per group of threads one after the
+// other, blocks of `block_size` (Reguly & Giles 2012, figure 3). Moves sizeof(Value) + 4 bytes per nonzero, 2 sizeof(T)
+// + 8 a row. Sums are in a fixed order: two runs give the same bits.
 
 #include "operators/backend/cuda/product.cuh"
 #include "operators/capabilities.hpp"
@@ -14,7 +14,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// The matrix as plain pointers, and how many rows per group of threads takes.
+/// The matrix as plain pointers, and the rows per group of threads.
 template <class Value>
 struct Rows {
   std::int32_t rows;
@@ -49,7 +49,7 @@ __global__ void cooperative_kernel(Rows<Value> a, const T* x, T* y, double* ener
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-/// As many as there is work for, also more than the GPU holds at once: `repeat` decides how many these are.
+/// Blocks for all rows, possibly more than are resident: `repeat` determines their number.
 std::int64_t blocks_for(std::int32_t rows, const CsrLaunch& launch) {
   const std::int64_t rows_per_block = std::int64_t{launch.block_size / launch.coop} * launch.repeat;
   return (rows + rows_per_block - 1) / rows_per_block;

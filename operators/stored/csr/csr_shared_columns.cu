@@ -1,11 +1,10 @@
-// Compressed rows whose columns are stored once for rows that have the same. A warp takes the rows of one RowGroup
-// together: a lane reads a few columns and their entries of x, and then goes through one row after the other with
-// them, as these lie in memory. So x and the columns go through the L1 cache once for all of these rows; what is left
-// is the stream of values, of which no load waits for another.
-// Moves sizeof(Value) + 4 / s bytes per nonzero, where s is how many rows have a list of columns in common, and
-// 2 sizeof(T) + 12 a row.
+// Compressed rows with columns stored once per group of rows with equal columns. A warp multiplies the rows of one
+// RowGroup together: a lane loads a few columns and their entries of x, and then goes through the rows one after the
+// other with these, in memory order. So x and the columns go through the L1 cache once for all rows of a group; what
+// remains is the stream of values, whose loads are independent. Moves sizeof(Value) + 4 / s bytes per nonzero, where s
+// is the number of rows that share a list of columns, and 2 sizeof(T) + 12 a row.
 //
-// Sums have one order: two runs give the same bits.
+// Sums are in a fixed order: two runs give the same bits.
 
 #include "operators/backend/cuda/product.cuh"
 #include "operators/stored/assembled/shared_columns.hpp"
@@ -21,13 +20,13 @@ namespace {
 constexpr int block_threads = 256, warps = block_threads / cuda::threads_per_warp;
 constexpr int lanes = cuda::threads_per_warp;
 
-/// Entries of x that a lane holds at once.
+/// Entries of x that a lane holds at a time.
 constexpr int held = 4, columns_of_pass = held * lanes;
-/// Rows whose entries a lane has in flight: four where most groups have that many. Two take fewer registers, so that
-/// there are more warps.
+/// Rows whose entries a lane has in flight: four if most groups have that many. Two take fewer registers, which allows
+/// more warps.
 constexpr int many_together = 4, few_together = 2;
 constexpr double sharing_of_many = 4;
-/// That a multiprocessor holds.
+/// Blocks per multiprocessor.
 template <class T, int together>
 constexpr int shared_columns_blocks = (sizeof(T) == 8 ? 2 : 3) + (together == few_together ? 1 : 0);
 
@@ -36,13 +35,13 @@ template <class Value>
 struct Rows {
   std::int64_t group_count;
   const RowGroup* groups;
-  const std::int32_t* rows;           ///< of one group after the other
+  const std::int32_t* rows;           ///< of each group
   const std::int64_t* first_entries;  ///< of these rows
   const std::int32_t* columns;
   const Value* values;
 };
 
-/// The sums over a warp of `count` numbers a lane, a power of two. Lane l gets that of number l / (lanes / count).
+/// Sums over a warp of `count` values per lane, a power of two. Lane l gets that of value l / (lanes / count).
 template <int count, class T>
 __device__ T sums_of_warp(T (&of_lane)[count], int lane) {
   int distance = lanes / 2;
@@ -60,7 +59,7 @@ __device__ T sums_of_warp(T (&of_lane)[count], int lane) {
   return of_lane[0];
 }
 
-/// A group's rows as a warp sees them: lane r has those numbers of row r.
+/// A group and its rows, distributed over a warp: lane r has number and first entry of row r.
 struct GroupRows {
   RowGroup group;
   std::int32_t row;
@@ -76,8 +75,8 @@ __device__ GroupRows load_group(const Rows<Value>& a, std::int64_t g, int lane) 
   return of;
 }
 
-/// The entries of x that a lane needs for some columns of a group, and where these are in a row. Beyond the last column
-/// it is the last one, times zero.
+/// The entries of x that a lane holds for some columns of a group, and their indices in a row. Beyond the last column
+/// it holds the last one, times zero.
 template <class T>
 struct HeldColumns {
   T x[held];
@@ -94,7 +93,7 @@ struct HeldColumns {
   }
 };
 
-/// y on a group's rows; the part of x'y that is this lane's.
+/// Computes y on a group's rows; returns this lane's contribution to x'y.
 template <int together, class T, class Value>
 __device__ double multiply_group(const Rows<Value>& a, const GroupRows& of, const T* x, T* y, int lane) {
   const RowGroup& group = of.group;
@@ -118,7 +117,7 @@ __device__ double multiply_group(const Rows<Value>& a, const GroupRows& of, cons
         if (begin + r < end)
 #pragma unroll
           for (int j = 0; j < held; ++j) value[r][j] = cuda::load_once(values[r] + now.place[j]);
-      // Meanwhile what comes next: of these rows, or of the next ones from the beginning.
+      // Prefetch of the next columns, of these rows, or of the next rows from the beginning.
       HeldColumns<T> next = now;
       if (group.length > columns_of_pass) {
         const int after = first + columns_of_pass < group.length ? first + columns_of_pass : 0;
@@ -142,8 +141,8 @@ __device__ double multiply_group(const Rows<Value>& a, const GroupRows& of, cons
   return energy;
 }
 
-/// A block has the groups of a run, of which its warps take turns: groups of few and of many rows come in a certain
-/// order again and again, so that a warp which always took the same place in it would have more work than others.
+/// One block takes a contiguous range of groups, its warps alternately: groups of few and of many rows recur in a
+/// certain order, so that a warp at a fixed place in that order could have more work than others.
 template <class T, class Value, int together, bool with_energy>
 __global__ void __launch_bounds__(block_threads, shared_columns_blocks<T, together>)
     shared_columns_kernel(Rows<Value> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
@@ -166,7 +165,7 @@ __global__ void __launch_bounds__(block_threads, shared_columns_blocks<T, togeth
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-/// The matrix by rows, for several vectors. A run is a group.
+/// The matrix by rows, for multi-vectors. A run is a group.
 template <class Number>
 struct SharedByRows : Rows<Number> {
   using Value = Number;

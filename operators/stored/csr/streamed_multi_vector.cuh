@@ -1,24 +1,23 @@
 #pragma once
 
-// The product of streamed rows (streamed_rows.cuh) with several vectors, Y = A X. A block of threads brings the values
-// and columns of a tile to shared memory as they lie in memory; then neighbouring threads share a row of X and Y, 16
-// bytes each, and a group of them adds up a row of the tile: an entry is a load from shared memory that they all get,
-// and 16 bytes of X for each. Where a tile has few rows, several such groups take turns in the entries of one.
+// The product of streamed rows (streamed_rows.cuh) with a multi-vector, Y = A X. A thread block copies the values and
+// columns of a tile to shared memory in memory order; then adjacent threads share a row of X and Y, 16 bytes each, and
+// a group of them adds up a row of the tile: an entry is one load from shared memory, broadcast to the group, and 16
+// bytes of X per thread. If a tile has few rows, several groups take the entries of a row alternately.
 //
 // Moves sizeof(Value) + 2 or 4 bytes per nonzero, and 2 k sizeof(T) + 2 a row for k columns. On an H200 it reaches 54%
 // of the copy bandwidth with 8 vectors in two dimensions at degree 1, where X comes from the L2 cache three times, and
-// 27% at degree 4, where the rows that a warp has together are of 25 to 81 entries and wait for the longest. A warp
-// that takes longer rows one by one, and entries side by side in shared memory, whose stores meet in banks, were
-// slower.
+// 27% at degree 4, where the rows of a warp have 25 to 81 entries and wait for the longest. One warp per longer row was
+// slower, and so were interleaved entries in shared memory, whose stores have bank conflicts.
 //
-// Sums have one order: two runs give the same bits.
+// Sums are in a fixed order: two runs give the same bits.
 
 #include "operators/backend/cuda/multi_vector_sums.cuh"
 #include "operators/stored/csr/streamed_rows.cuh"
 
 namespace femcg::operators::streamed {
 
-constexpr int columns_blocks = 8;  ///< of a multiprocessor: at most 64 registers per thread
+constexpr int columns_blocks = 8;  ///< per multiprocessor: at most 64 registers per thread
 
 template <class T, class Value, class Column>
 struct TileInShared {
@@ -27,7 +26,8 @@ struct TileInShared {
   alignas(16) Column columns[size];
 };
 
-/// The entries of a tile, all loads in flight together. `count` from the run with the tile's first entry on.
+/// Copies `count` entries to shared memory, from the run with the tile's first entry on, with all loads in flight
+/// together.
 template <class T, class Value, class Column>
 __device__ void bring_tile(const Value* values, const Column* columns, int count, TileInShared<T, Value, Column>& to) {
   constexpr int length = run_length<T>, step = stream_threads * length;
@@ -48,8 +48,8 @@ __device__ void bring_tile(const Value* values, const Column* columns, int count
     }
 }
 
-/// sum += the products of the entries begin, begin + turns, ... < end with rows of X, several in flight together.
-/// Behind the end it is the last entry's row, times zero.
+/// sum += products of the entries begin, begin + turns, ... < end with rows of X, several in flight together. Loads
+/// behind the end repeat the last entry's row, times zero.
 template <class Layout, class T, class Value, class Column>
 __device__ void add_entries(const Value* values, const Column* columns, const T* x, int begin, int end, int turns,
                             int of_row, typename Layout::Part& sum) {
@@ -73,7 +73,7 @@ __device__ void add_entries(const Value* values, const Column* columns, const T*
   }
 }
 
-/// Groups of lanes that take turns in a row: several where there are fewer rows than groups.
+/// Groups of lanes per row: several if there are fewer rows than groups.
 template <class Layout>
 __device__ int turns_in_row(int rows) {
   constexpr int most = cuda::threads_per_warp / Layout::lanes, shares = stream_threads / Layout::lanes;
@@ -82,7 +82,7 @@ __device__ int turns_in_row(int rows) {
   return turns;
 }
 
-/// The sums over the groups of lanes that take turns, known to all of them.
+/// Sums over the groups of lanes of a row, known to all of them.
 template <class Layout>
 __device__ void add_turns(typename Layout::Part& sum, int turns) {
   for (int distance = Layout::lanes; distance < turns * Layout::lanes; distance *= 2)
@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(stream_threads, columns_blocks)
     const TileExtent of = load_tile(of_tile, t);
     const T* x_of_base = x + std::int64_t{of.tile.base} * stride;
     typename Layout::Part sum{};
-    if (of.entries > tile<T>) {  // one row, of which all threads take turns
+    if (of.entries > tile<T>) {  // a single row, by all threads
       const std::int64_t begin = of.tile.first_entry;
       add_entries<Layout>(a.values + begin, columns + begin, x_of_base, thread / Layout::lanes, of.entries, shares,
                           of_row, sum);
@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(stream_threads, columns_blocks)
         finish_row<Layout>(sum, x + number * stride, y + number * stride, of_row, energy);
       }
     }
-    __syncthreads();  // the next tile takes the place of this one
+    __syncthreads();  // the next tile overwrites this one
   }
   if (energies == nullptr) return;
   cuda::sum_columns_of_grid<Layout>(energy, parts, [&](int, int column, double sum) { energies[column] = sum; });

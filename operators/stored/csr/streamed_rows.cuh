@@ -1,21 +1,20 @@
 #pragma once
 
-// Compressed rows on the GPU, streamed: a block of threads takes a run of rows with at most `tile` nonzeros. Its
-// threads read values and columns as they lie in memory, a few entries at a time whatever the rows, multiply by x, and
-// leave the products in shared memory; after a barrier small groups of threads add up the rows (Greathouse & Daga
-// 2014). Nothing waits for a row offset before it can read the matrix. Columns are 16-bit offsets from the tile's least
-// column where that fits, and ends of rows 16-bit offsets in the tile. Moves sizeof(Value) + 2 or 4 bytes per nonzero,
-// 2 sizeof(T) + 2 a row.
+// Streamed compressed rows on the GPU: one thread block takes a run of rows with at most `tile` nonzeros. Its threads
+// load values and columns in memory order, a few entries at a time regardless of rows, multiply by x, and write the
+// products to shared memory; after a barrier small groups of threads add up the rows (Greathouse & Daga 2014). Loads of
+// the matrix do not depend on row offsets. Columns are 16-bit offsets from the tile's least column if these fit, and
+// row ends are 16-bit offsets in the tile. Moves sizeof(Value) + 2 or 4 bytes per nonzero, 2 sizeof(T) + 2 a row.
 //
-// Sums have one order: two runs give the same bits.
+// Sums are in a fixed order: two runs give the same bits.
 //
-// The limit is the data path of the L1 cache, which the streams, the gathers of x and the products in
-// shared memory all go through, and how many warps there are while others wait. Hence blocks so small, and so few
-// registers, that a multiprocessor holds as many threads as it can, no more shared memory than leaves x its cache, and
-// no test of an entry for being the tile's. On an H200 tiles of twice the size cost 5 to 10%, more runs in flight in
-// double precision 20%; loads of the next tile ahead of the sums of this one, or bulk copies that keep several tiles on
-// their way into shared memory, did not pay. Nor does a warp per row where a tile holds few rows: hexahedra of degree 4
-// in double precision, 345 iterations a second instead of 349.
+// The bottleneck is the data path of the L1 cache, which the streams, the gathers of x and the products in shared
+// memory all use, and the number of warps that hide latency. Hence blocks so small, and so few registers, that a
+// multiprocessor holds as many threads as it can, no more shared memory than leaves a cache for x, and no test whether
+// an entry belongs to the tile. On an H200 tiles of twice the size cost 5 to 10%, more runs in flight in double
+// precision 20%; prefetching the next tile before the sums of this one, or bulk copies of several tiles into shared
+// memory, did not pay. Nor does a warp per row in tiles of few rows: hexahedra of degree 4 in double precision, 345
+// iterations a second instead of 349.
 
 #include <type_traits>
 
@@ -25,7 +24,7 @@
 namespace femcg::operators::streamed {
 
 constexpr int stream_threads = 128;
-/// That a multiprocessor holds: all that it can, or as many as there are registers for.
+/// Blocks per multiprocessor: all that it can hold, or as many as there are registers for.
 template <class T>
 constexpr int stream_blocks = sizeof(T) == 8 ? 16 : 12;
 
@@ -36,7 +35,7 @@ constexpr int runs_together = sizeof(T) == 8 ? 1 : 4;
 template <class Value>
 struct Rows {
   const Value* values;
-  const std::uint16_t* ends;  ///< of each row, in its tile, counted from the run with the tile's first entry
+  const std::uint16_t* ends;  ///< of each row, counted from the run with the tile's first entry
 };
 
 template <class Value, int N>
@@ -44,7 +43,7 @@ struct alignas(sizeof(Value) * N <= 16 ? sizeof(Value) * N : 16) Run {
   Value entry[N];
 };
 
-/// N entries in a row, streamed past the caches' memory of x.
+/// Loads N contiguous entries with an evict-first hint.
 template <int N, class Value>
 __device__ Run<Value, N> load_run(const Value* from) {
   using Part = std::conditional_t<sizeof(Run<Value, N>) == 4, unsigned,
@@ -65,8 +64,8 @@ __device__ Run<T, N> widened(const Run<Value, N>& run) {
   return wide;
 }
 
-/// The place of product k of a tile in shared memory. In finite elements a few lengths of rows come again and again, so
-/// that rows may begin, and the threads that add them up meet, in the same few banks; then gaps between products pay.
+/// Index of product k of a tile in shared memory. Finite element matrices have few distinct row lengths, so that the
+/// begins of rows, and the threads that add them up, may have bank conflicts; gaps between products avoid these.
 template <class T>
 constexpr int products_between_gaps = sizeof(T) == 8 ? 16 : 64;
 constexpr int gap = 2;
@@ -77,9 +76,9 @@ __host__ __device__ constexpr unsigned place(unsigned k) {
 template <class T>
 constexpr int shared_places = place<T, true>(tile<T> + run_length<T>);
 
-/// Leaves products in shared memory: that of entry k, counted from the run with the tile's first one, at its place.
-/// Those of the other entries of the first and the last run are not asked for; their columns are some columns of x too
-/// (see `narrow`, `padded`).
+/// Writes products to shared memory: that of entry k, counted from the run with the tile's first entry, at its index.
+/// Products of other tiles' entries in the first and last run are unused; their columns are valid columns of x (see
+/// `narrow`, `padded`).
 template <bool gaps, class T, class Value, class Column>
 __device__ void multiply_tile(const Value* values, const Column* columns, const T* x, int count, T* products) {
   constexpr int length = run_length<T>, together = runs_together<T>, step = stream_threads * length;
@@ -105,7 +104,7 @@ __device__ void multiply_tile(const Value* values, const Column* columns, const 
   }
 }
 
-/// The sum of one row that is longer than a tile, known to thread 0. `of_warp` as for sum_of_block.
+/// Sum of a row that is longer than a tile, known to thread 0. `of_warp` as in sum_of_block.
 template <class T, class Value, class Column>
 __device__ T sum_long_row(const Value* values, const Column* columns, const T* x, std::int64_t begin, std::int64_t end,
                           double* of_warp) {
@@ -115,7 +114,7 @@ __device__ T sum_long_row(const Value* values, const Column* columns, const T* x
   return static_cast<T>(cuda::sum_of_block(sum, of_warp));
 }
 
-/// A tile, and how much there is of it.
+/// A tile, and its numbers of rows and entries.
 struct TileExtent {
   Tile tile;
   std::int32_t rows, entries;
@@ -126,14 +125,14 @@ __device__ inline TileExtent load_tile(const Tile* of_tile, std::int64_t t) {
           static_cast<std::int32_t>(of_tile[t + 1].first_entry - tile.first_entry)};
 }
 
-/// Threads that add up a row, the same for all rows of a tile: as many as there are, up to a warp.
+/// Threads per row, the same for all rows of a tile: as many as there are, up to a warp.
 __host__ __device__ inline int threads_per_row(int rows) {
   int group = 1;
   while (group < cuda::threads_per_warp && 2 * group * rows <= stream_threads) group *= 2;
   return group;
 }
 
-/// The range of the products of a row of a tile. `before` is the place of the tile's first product.
+/// Range of the products of a row of a tile. `before` is the index of the tile's first product.
 struct RowRange {
   unsigned begin, end;
 };
@@ -141,8 +140,8 @@ __device__ inline RowRange load_row(const std::uint16_t* ends_of_tile, int row, 
   return {static_cast<unsigned>(row > 0 ? ends_of_tile[row - 1] : before), ends_of_tile[row]};
 }
 
-/// y on the rows of a tile from the products, `group` threads per row; the part of x'y that is this thread's. `range`
-/// is that of the first row that the thread has.
+/// Computes y on the rows of a tile from the products, `group` threads per row; returns this thread's contribution to
+/// x'y. `range` is that of the thread's first row.
 template <int group, bool gaps, class T>
 __device__ double add_up_rows(const T* products, RowRange range, const std::uint16_t* ends, int before, int rows,
                               const T* x, T* y) {
@@ -164,14 +163,14 @@ __device__ double add_up_rows(const T* products, RowRange range, const std::uint
   return energy;
 }
 
-/// y on the rows of a tile; the part of x'y that is this thread's.
+/// Computes y on the rows of a tile; returns this thread's contribution to x'y.
 template <bool gaps, class T, class Value, class Column>
 __device__ double multiply_tile_rows(const Rows<Value>& a, const Column* columns, const TileExtent& of, const T* x,
                                      T* y, T* products) {
   const std::int64_t aligned = run_begin<T>(of.tile.first_entry);
   const int before = static_cast<int>(of.tile.first_entry - aligned), group = threads_per_row(of.rows);
   const std::uint16_t* ends = a.ends + of.tile.first_row;
-  RowRange range{0, 0};  // read before the barrier, used after it
+  RowRange range{0, 0};  // loaded before the barrier, used after it
   if (const int row = static_cast<int>(threadIdx.x) / group; row < of.rows) range = load_row(ends, row, before);
   multiply_tile<gaps>(a.values + aligned, columns + aligned, x + of.tile.base, before + of.entries, products);
   __syncthreads();
@@ -198,7 +197,7 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks<T>)
     streamed_kernel(Rows<Value> a, const Column* columns, std::int64_t tiles, const Tile* of_tile, const T* x, T* y,
                     double* energy, cuda::Parts<1> parts) {
   __shared__ alignas(16) T products[shared_places<T>];
-  // A little more shared memory would be one step less of L1 cache.
+  // More shared memory would reduce the L1 cache by one step.
   double* of_warp = reinterpret_cast<double*>(products);
   double sums[1] = {0};
   for (std::int64_t t = blockIdx.x; t < tiles; t += gridDim.x) {
@@ -212,7 +211,7 @@ __global__ void __launch_bounds__(stream_threads, stream_blocks<T>)
       }
     } else {
       sums[0] += multiply_tile_rows<gaps>(a, columns, of, x, y, products);
-      __syncthreads();  // the products of the next tile take the place of these
+      __syncthreads();  // the next tile's products overwrite these
     }
   }
   if constexpr (with_energy)

@@ -25,8 +25,8 @@ TiledRows<T, Value>::TiledRows(const CsrMatrix<Value>& matrix, Device, const Opt
   std::ranges::copy(cut, tiles.data());
 }
 
-/// Bases are so low that any narrow column from them, another tile's too, is one of x: a run may begin with entries of
-/// the tile before.
+/// Bases are so low that base plus any narrow column, also of another tile, is a column of x: a run may begin with
+/// entries of the previous tile.
 template <std::floating_point T, std::floating_point Value>
 void TiledRows<T, Value>::look_at(const Entries<Value>& source, std::int32_t column_count) {
   if (!narrow) return;

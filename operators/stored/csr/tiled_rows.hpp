@@ -11,8 +11,8 @@ namespace femcg::operators {
 
 namespace streamed {
 
-/// The end of each row, counted from the run with the first entry of its tile; that of a row which is longer than a
-/// tile is not read. T is of the products.
+/// The end of each row, counted from the run with the first entry of its tile; not used for a row that is longer than a
+/// tile. T is the type of the products.
 template <class T, class Value>
 Vector<std::uint16_t> ends_of_rows(const CsrMatrix<Value>& matrix, std::span<const Tile> tiles) {
   Vector<std::uint16_t> ends(matrix.rows);
@@ -22,19 +22,19 @@ Vector<std::uint16_t> ends_of_rows(const CsrMatrix<Value>& matrix, std::span<con
   return ends;
 }
 
-/// Numbers behind the last entry that whole runs may read: zeros.
+/// Zeros behind the last entry, which whole runs may read.
 constexpr std::int64_t run_padding = 4;
 
 }  // namespace streamed
 
-/// Compressed rows as the product of streamed rows reads them (streamed_rows.cuh), for a chunk of a matrix
-/// (operators/stored/common/row_chunks.hpp): tiles, ends of rows, values, and columns in 32 bits or, where those of
-/// every tile reach, as 16-bit offsets from its base. T: of the products.
+/// Compressed rows in the layout of streamed rows (streamed_rows.cuh), for a chunk of a matrix
+/// (operators/stored/common/row_chunks.hpp): tiles, row ends, values, and columns in 32 bits, or as 16-bit offsets from
+/// the tile's base if all tiles' fit. T is the type of the products.
 template <std::floating_point T, std::floating_point Value_ = T>
 struct TiledRows {
   using Value = Value_;
 
-  /// `matrix` has lengths of rows alone. Option index.
+  /// `matrix` has row lengths only. Option index.
   TiledRows(const CsrMatrix<Value>& matrix, Device device, const Options& given);
 
   static void arrays(auto& self, auto&& visit) {
@@ -46,7 +46,7 @@ struct TiledRows {
     visit("values", self.values, stored);
   }
 
-  /// Chooses between columns of 16 and 32 bits. Throws std::invalid_argument where 16 do not do and must.
+  /// Chooses between 16-bit and 32-bit columns. Throws std::invalid_argument if 16 bits are required and do not fit.
   void look_at(const Entries<Value>& source, std::int32_t column_count);
   void fill(const Entries<Value>& source);
 
@@ -58,8 +58,8 @@ struct TiledRows {
   std::int32_t rows;
   std::int64_t nonzeros, entries;
   std::int64_t tile_count;  ///< without the end of the last
-  bool narrow, wide;        ///< what columns may be
-  bool is_narrow;           ///< what they are; before look_at, what they are at the most
+  bool narrow, wide;        ///< allowed widths of columns
+  bool is_narrow;           ///< actual width; before look_at, an upper bound
   Vector<std::uint16_t> ends;
   Vector<streamed::Tile> tiles;
   Vector<std::uint16_t> narrow_columns;

@@ -1,8 +1,8 @@
 // Stored: values and 32-bit columns, rows padded to a multiple of 16 entries; the 32-bit start and length of each row.
-// A product moves sizeof(T) + 4 bytes per nonzero, 8 a row, and x and y once; what is fetched beside is the padding
-// that shares a cache line with the end of a row.
+// A product moves sizeof(T) + 4 bytes per nonzero, 8 a row, and x and y once, plus the padding in the last cache line
+// of a row.
 //
-// On the host a row is summed four entries at a time, from one aligned address to the next: there is no remainder.
+// On the host a row is summed four entries at a time, from aligned addresses, without a remainder.
 
 #include "operators/stored/csr_aligned/csr_aligned.hpp"
 
@@ -17,7 +17,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// sum of values[k] x[columns[k]] over k < length, a multiple of four.
+/// Sum of values[k] x[columns[k]] over k < length, a multiple of four.
 template <std::floating_point T>
 T row_times_vector(const T* values, const std::int32_t* columns, const T* x, std::int64_t length) {
   Quad<T> sums{}, others{};
@@ -52,7 +52,7 @@ AlignedRows<T>::AlignedRows(const CsrMatrix<T>& matrix, Device, const Options&)
 
 template <std::floating_point T>
 double AlignedRows<T>::multiply_rows(const T* x, T* y, std::int64_t first, std::int64_t last, bool with_energy) const {
-  // A store to y would hold up loads of x at the same place of another page; in the L1 cache it is over at once.
+  // Sums go to y at the end of the block: a store to y would delay loads of x at the same offset of another page.
   std::array<T, rows_per_block> sums;
   for (std::int64_t row = first; row < last; ++row) {
     const std::int64_t begin = starts[row] * alignment;
@@ -68,7 +68,7 @@ OperatorDescription csr_aligned() {
                                       "Baskaran & Bordawekar 2009");
 }
 
-// For the GPU.
+// Used by the GPU's version.
 template struct AlignedRows<double>;
 template struct AlignedRows<float>;
 

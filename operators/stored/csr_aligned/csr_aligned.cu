@@ -1,13 +1,12 @@
-// Aligned compressed rows on the GPU: 16 threads take four neighbouring rows together, 16 entries of each at once, so
+// Aligned compressed rows on the GPU: 16 threads take four neighbouring rows together, 16 entries of each at a time, so
 // that each thread has four independent chains of column, value and entry of x, however short the rows are. Rows begin
-// at multiples of 16 entries, so that every such read is of whole sectors. The four sums of 16 threads are added up in
-// one exchange, after which four of them have one row's each.
+// at multiples of 16 entries, so that every load is of whole sectors. The four sums of 16 threads are added up in one
+// exchange, after which groups of four threads have one row's sum each.
 //
-// Nothing but x is waited for: where rows begin and end is on its way since two groups of rows ago, columns and values
+// Only loads of x are exposed: row extents are loaded two groups of rows ahead, columns and values one step ahead.
 // since the step before.
 //
-// Moves sizeof(T) + 4 bytes per nonzero and 2 sizeof(T) + 8 an unknown; the last sector of a row brings padding with
-// it.
+// Moves sizeof(T) + 4 bytes per nonzero and 2 sizeof(T) + 8 an unknown, plus the padding in the last sector of a row.
 //
 // Baskaran & Bordawekar 2009, "Optimizing sparse matrix-vector multiplication on GPUs": a half-warp per row, aligned
 // access by padding, x through the read-only cache.
@@ -19,7 +18,7 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr int block_threads = 256, resident_blocks = 4;  ///< a multiprocessor: at most 64 registers per thread
+constexpr int block_threads = 256, resident_blocks = 4;  ///< per multiprocessor: at most 64 registers per thread
 constexpr int row_threads = 16, rows_together = 4;
 constexpr int threads_per_sum = row_threads / rows_together;
 
@@ -33,8 +32,8 @@ struct Aligned {
   const T* values;
 };
 
-/// Adds up `sums` of 16 threads: the sum of row j is known to those whose lane / 4 is j. Halves exchange two sums each,
-/// quarters one: five shuffles instead of sixteen.
+/// Adds up four sums over 16 threads: the sum of row j is known to the lanes with lane / 4 = j. Halves exchange two
+/// sums each, quarters one: five shuffles instead of sixteen.
 template <class T>
 __device__ T exchange_sums(const T (&sums)[rows_together], int lane) {
   const bool upper = (lane & 8) != 0, odd = (lane & 4) != 0;
@@ -47,12 +46,12 @@ __device__ T exchange_sums(const T (&sums)[rows_together], int lane) {
   return sum + __shfl_xor_sync(cuda::all_lanes, sum, 1);
 }
 
-/// Where a row begins, in alignments, and its length.
+/// Begin of a row, in multiples of the alignment, and its length.
 struct RowExtent {
   std::int32_t start, length;
 };
 
-/// That of one of the four rows from `first` on, the one at lane % 4; of no entries behind the last row.
+/// Extent of row first + lane % 4; empty behind the last row.
 template <class T>
 __device__ RowExtent extent_of(const Aligned<T>& a, std::int64_t first, int lane) {
   const std::int64_t row = first + lane % rows_together;
@@ -60,11 +59,11 @@ __device__ RowExtent extent_of(const Aligned<T>& a, std::int64_t first, int lane
   return {__ldg(a.starts + row), __ldg(a.lengths + row)};
 }
 
-/// Four neighbouring rows, as each of their 16 threads knows them.
+/// Extents of four neighbouring rows, known to each of their 16 threads.
 struct Rows {
   std::int32_t starts[rows_together], lengths[rows_together];
 
-  /// All lanes of the warp call it, each with what extent_of gave it.
+  /// `mine` from extent_of. Called by all lanes of the warp.
   __device__ explicit Rows(const RowExtent& mine) {
 #pragma unroll
     for (int j = 0; j < rows_together; ++j) {
@@ -112,7 +111,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
   Rows rows(extent_of(a, first, lane));
   RowExtent next_extent = extent_of(a, first + stride, lane);
   FourEntries<T> entries(a, rows, lane);
-  // As long as a row of the warp's is one of the matrix: all its lanes, for Rows and exchange_sums.
+  // Until all rows of the warp are behind the last one: Rows and exchange_sums need all its lanes.
   for (; first - row_of_warp < a.rows; first += stride) {
     T sums[rows_together] = {};
 #pragma unroll 1
@@ -121,7 +120,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks)
       entries.add_products(x, sums);
       entries = next;
     }
-    __syncwarp();  // what follows is loaded for both halves at once
+    __syncwarp();  // the following loads are by both halves together
     rows = Rows(next_extent);
     next_extent = extent_of(a, first + 2 * stride, lane);
     const FourEntries<T> next(a, rows, lane);

@@ -4,15 +4,15 @@
 
 namespace femcg::operators {
 
-/// Compressed rows that begin at multiples of `alignment` entries, so that reads of them are aligned (Baskaran &
-/// Bordawekar 2009). The rest of a row's last alignment is padding, which a product leaves out.
+/// Compressed rows that begin at multiples of `alignment` entries, for aligned loads (Baskaran & Bordawekar 2009). A
+/// row's last segment is padded; products leave the padding out.
 template <std::floating_point T>
 struct AlignedRows {
   using Value = T;
   static constexpr std::string_view name = "csr-aligned";
   static constexpr std::int64_t alignment = 16;
 
-  /// Throws std::invalid_argument where there are too many entries.
+  /// Throws std::invalid_argument for too many entries.
   AlignedRows(const CsrMatrix<T>& matrix, Device device, const Options& given);
 
   static void arrays(auto& self, auto&& visit) {
@@ -22,7 +22,7 @@ struct AlignedRows {
     visit("values", self.values, self.entries);
   }
 
-  /// As many threads per row as its alignment move it with its padding.
+  /// Moves a row with its padding by one thread per segment of `alignment` entries at most.
   struct Segments {
     Entries<T> source;
     const std::int32_t* starts;
@@ -67,10 +67,10 @@ struct AlignedRows {
   std::int32_t rows;
   std::int64_t nonzeros;
   std::int64_t entries = 0;      ///< padding included
-  Vector<std::int32_t> starts;   ///< where each row begins, over `alignment`: 32 bits reach 34 thousand million entries
+  Vector<std::int32_t> starts;   ///< begin of each row over `alignment`: 32 bits reach 3.4e10 entries
   Vector<std::int32_t> lengths;  ///< of each row, without padding
   Vector<std::int32_t> columns;  ///< padding has the row's last column
-  Vector<T> values;              ///< and the value 0
+  Vector<T> values;              ///< padding has the value 0
 };
 
 OperatorDescription csr_aligned();

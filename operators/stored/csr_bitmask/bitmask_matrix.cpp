@@ -11,7 +11,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Goes over the columns of a tile, in ascending order.
+/// Traverses the columns of a tile, in ascending order.
 template <std::floating_point Value>
 class TileColumns {
  public:
@@ -22,7 +22,7 @@ class TileColumns {
       end_[i] = matrix.row_offsets[std::min<std::int64_t>(matrix.rows, row + 1)];
     }
   }
-  /// take(column, entries) for each: of row i the place of its entry in the matrix, or -1.
+  /// Calls take(column, entries) for each column: entries[i] is the index of row i's entry in the matrix, or -1.
   template <class Take>
   void for_each(const Take& take) {
     constexpr std::int32_t none = std::numeric_limits<std::int32_t>::max();
@@ -46,7 +46,7 @@ class TileColumns {
 
 std::int64_t batches_of(std::int64_t columns) { return (columns + columns_per_batch - 1) / columns_per_batch; }
 
-/// Writes the batches and the values of a tile, whose first ones are known.
+/// Writes the batches and values of a tile whose first ones are known.
 template <std::floating_point Value, class Column>
 void write_tile(const CsrMatrix<Value>& matrix, std::int64_t number, const BitmaskTile& tile, BatchMasks* masks,
                 std::uint32_t* counts, BatchColumns<Column>* columns, Value* values) {
@@ -88,7 +88,7 @@ void write_tile(const CsrMatrix<Value>& matrix, std::int64_t number, const Bitma
   while (seen % columns_per_batch != 0) add(last, none);
 }
 
-/// The batch behind the last one: nothing of it is multiplied.
+/// Writes an empty batch behind the last one.
 template <std::floating_point Value>
 void end_batches(BitmaskMatrix<Value>& to) {
   to.masks[to.batches] = {};

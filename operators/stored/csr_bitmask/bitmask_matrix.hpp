@@ -6,22 +6,23 @@
 
 namespace femcg::operators {
 
-/// A tile is eight neighbouring rows; a step of it has four of its columns, a batch four steps.
+/// A tile is eight neighbouring rows; a step is four of its columns, a batch four steps.
 constexpr int rows_per_tile = 8, columns_per_step = 4, steps_per_batch = 4;
 constexpr int columns_per_batch = columns_per_step * steps_per_batch;
 
 struct alignas(16) BitmaskTile {
-  std::int64_t first_value;  ///< of its entries, which lie step by step, and row by row within a step
-  std::int32_t first_batch;  ///< those of tile t end where those of tile t + 1 begin
+  std::int64_t first_value;  ///< of its entries, which are ordered by step, then by row
+  std::int32_t first_batch;  ///< the batches of tile t end where those of tile t + 1 begin
   std::int32_t base;         ///< its first column
 };
 
-/// Masks of the steps of a batch: bit 4 i + s says whether row i has an entry in column s of the step.
+/// Masks of the steps of a batch: bit 4 i + s is set if row i has an entry in column s of the step.
 struct alignas(16) BatchMasks {
   std::uint32_t of[steps_per_batch];
 };
 
-/// Column s of each step of a batch, less the tile's base. Behind the last one of a tile that is repeated.
+/// Column s of each step of a batch, less the tile's base. The last column of a tile is repeated up to the end of its
+/// batch.
 template <class Column>
 struct alignas(steps_per_batch * sizeof(Column)) BatchColumns {
   Column of[steps_per_batch];
@@ -34,10 +35,10 @@ struct BitmaskRows {
   using Value = Value_;
 
   std::int64_t rows;
-  const BitmaskTile* tiles;             ///< and one more behind the last
-  const BatchMasks* masks;              ///< and one more, as of the others
-  const std::uint32_t* counts;          ///< byte k: entries of steps 0 to k of the batch
-  const BatchColumns<Column>* columns;  ///< of batch b from 4 b on, by their places in the steps
+  const BitmaskTile* tiles;             ///< and the end of the last
+  const BatchMasks* masks;              ///< and one more batch, as for counts and columns
+  const std::uint32_t* counts;          ///< byte k: number of entries of steps 0 to k of the batch
+  const BatchColumns<Column>* columns;  ///< columns s of batch b at 4 b + s
   const Value* values;
 
   constexpr std::int64_t tile_count() const { return (rows + rows_per_tile - 1) / rows_per_tile; }
@@ -67,7 +68,7 @@ struct BitmaskMatrix {
   }
 
   std::int64_t tile_count() const { return (rows + rows_per_tile - 1) / rows_per_tile; }
-  /// work(rows) with the columns that are there.
+  /// Calls work(rows) with the columns in their width.
   template <class Work>
   decltype(auto) with_pointers(const Work& work) const {
     return narrow ? work(pointers(narrow_columns.data())) : work(pointers(columns.data()));
@@ -80,15 +81,15 @@ struct BitmaskMatrix {
   }
 };
 
-/// The tiles of a matrix, on the host. Throws std::invalid_argument for more batches than 32 bits count.
+/// The tiles of a matrix, on the host. Throws std::invalid_argument if the number of batches exceeds 32 bits.
 template <std::floating_point Value>
 BitmaskMatrix<Value> tiles_of(const CsrMatrix<Value>& matrix);
 
-/// The most that these may be, by the lengths of rows alone: no two rows have a column in common.
+/// Upper bound of the tiles, from row lengths only: no two rows have a common column.
 template <std::floating_point Value>
 BitmaskMatrix<Value> bound_of_tiles(const CsrMatrix<Value>& lengths);
 
-/// Cost of a product; it reads all that is stored.
+/// Footprint of a product, which reads all that is stored.
 template <std::floating_point Value>
 Footprint footprint_of_tiles(const BitmaskMatrix<Value>& a) {
   const std::int64_t bytes = total_bytes(arrays_of(a));

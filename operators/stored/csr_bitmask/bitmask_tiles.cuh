@@ -1,20 +1,18 @@
 #pragma once
 
-// csr-bitmask by warps, a tile each: a step is a left factor of eight rows and four columns, of which a lane has the
-// entry that is its bit of the mask, where there is one. So what a warp loads of the values lies side by side, and
-// how many bits are set before its own is a lane's place among them. Zero stands for entries that there are not: an
-// entry of X that is not finite reaches all eight rows.
+// csr-bitmask by warps, one tile each: a step is an 8 x 4 left factor, of which a lane has the entry of its bit of the
+// mask, if it is set. A warp's loads of values are contiguous: a lane's offset is the number of bits set before its
+// own. Missing entries are replaced by zero, so that an entry of X that is not finite reaches all eight rows.
 //
-// Nothing is waited for but what a mask or a column tells the place of: batches are on their way since the batch
-// before, where a tile begins and ends since the tile before. Counts of a batch are stored, as a count of bits takes a
-// warp eight cycles.
+// Only loads whose address depends on a mask or a column are exposed: batches are loaded one batch ahead, begin and end
+// of a tile one tile ahead. Counts of a batch are stored, as counting bits takes a warp eight cycles.
 //
-// With eight vectors the L2 cache is 83% busy on an H200, with 32 the L1 caches 88%. Entries and rows of X of the next
-// batch in registers leave 24 warps instead of 40, and are slower by 10% with up to 8 vectors and 20 to 50% with 32.
-// All that is stored as one stream of pieces, copied into rings in shared memory ahead of their use, is slower by 20 to
-// 40%: it is the instructions that are issued then which take the time, and with 32 vectors X lacks the L1 cache that
-// the rings take. Tiles of sixteen rows, whose halves share rows of X, take 15 to 25% off hexahedra of degree 2 and 4
-// with 32 vectors, and add 10 to 25% at degree 1 and on tetrahedra.
+// With eight vectors the L2 cache is 83% busy on an H200, with 32 the L1 caches 88%. Prefetching entries and rows of X
+// of the next batch to registers leaves 24 warps instead of 40, and is slower by 10% with up to 8 vectors and 20 to 50%
+// with 32. Prefetching all stored data as one stream to ring buffers in shared memory is slower by 20 to 40%: the issue
+// of instructions is then the bottleneck, and with 32 vectors X lacks the L1 cache that the buffers take. Tiles of
+// sixteen rows, whose halves share rows of X, take 15 to 25% off hexahedra of degree 2 and 4 with 32 vectors, and add
+// 10 to 25% at degree 1 and on tetrahedra.
 
 #include "operators/backend/cuda/factor_fragment.cuh"
 #include "operators/backend/cuda/small_matrices.cuh"
@@ -22,7 +20,7 @@
 
 namespace femcg::operators::cuda {
 
-/// A batch as a lane knows it: the columns that are its own.
+/// A batch with the columns of one lane.
 template <class Rows>
 struct BatchOfLane {
   BatchMasks masks;
@@ -30,7 +28,7 @@ struct BatchOfLane {
   BatchColumns<typename Rows::Column> columns;
 };
 
-/// Goes over the tiles of a warp, `warps` apart.
+/// Traverses the tiles of a warp, `warps` apart, with prefetch.
 template <class Rows>
 class TilesOfWarp {
  public:
@@ -43,14 +41,14 @@ class TilesOfWarp {
         ahead_(batch_at(next_.first.first_batch)) {
     advance();
   }
-  /// The lane's row, which may lie behind the last one.
+  /// The lane's row, which may be behind the last one.
   __device__ std::int64_t row() const { return tile_ * rows_per_tile + lane_ / columns_per_step; }
   __device__ bool has_tile() const { return tile_ < a_.tile_count(); }
   __device__ void go_on() {
     tile_ += warps_;
     advance();
   }
-  /// take(value[4], column[4]) for each batch of the tile: the lane's entries of its steps, and their columns.
+  /// Calls take(value[4], column[4]) for each batch of the tile: the lane's entries of its steps, and their columns.
   template <class Take>
   __device__ void for_batches(const Take& take) {
     const std::uint32_t bit = std::uint32_t{1} << lane_;
@@ -73,13 +71,13 @@ class TilesOfWarp {
     }
     if (tile_bounds_.first.first_batch == tile_bounds_.end) ahead_ = batch_at(next_.first.first_batch);
   }
-  /// The first column of the tile, which others are counted from.
+  /// The first column of the tile, the base of its columns.
   __device__ std::int32_t base() const { return tile_bounds_.first.base; }
 
  private:
   struct Bounds {
     BitmaskTile first;
-    std::int32_t end;  ///< of its batches
+    std::int32_t end;  ///< end of its batches
   };
   __device__ Bounds bounds_of(std::int64_t tile) const {
     const std::int64_t last = a_.tile_count();
@@ -103,7 +101,7 @@ class TilesOfWarp {
   BatchOfLane<Rows> ahead_;
 };
 
-/// The lane's numbers of the tile times X.
+/// The lane's sums of the tile times X.
 template <int stride, class Rows, class T>
 __device__ typename FactorFragment<stride>::Sums multiply_tile(TilesOfWarp<Rows>& tiles, const T* x) {
   using Layout = FactorFragment<stride>;
@@ -123,7 +121,7 @@ __device__ typename FactorFragment<stride>::Sums multiply_tile(TilesOfWarp<Rows>
   return sums;
 }
 
-/// The lane's part of its row of the tile times x.
+/// The lane's contribution to its row of the tile times x.
 template <class Rows, class T>
 __device__ T multiply_tile(TilesOfWarp<Rows>& tiles, const T* x) {
   T sum = 0;

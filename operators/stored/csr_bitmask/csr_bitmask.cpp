@@ -1,8 +1,8 @@
-// Stored: per tile of eight rows 16 bytes; per batch of 16 columns that any of the rows has 20 bytes and 16 columns of
-// 2 or 4 bytes; the entries alone, without padding. A product moves that, and x and y once: with 16 bits 8.8 bytes a
+// Stored: 16 bytes per tile of eight rows; per batch of 16 columns that occur in the tile 20 bytes and 16 columns of 2
+// or 4 bytes; the entries without padding. A product moves these, and x and y once: with 16-bit columns 8.8 bytes a
 // nonzero for quadrilaterals of degree 4, 9.0 for hexahedra of degree 2, 9.6 for tetrahedra of degree 2.
 //
-// On the host the bits of a step are gone through one by one, with the sums of eight rows beside each other.
+// On the host the bits of a step are processed one by one, with the sums of eight rows in registers.
 
 #include "operators/stored/csr_bitmask/csr_bitmask.hpp"
 
@@ -19,7 +19,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// take(row of the tile, column, value) for the entries of a tile.
+/// Calls take(row of the tile, column, value) for the entries of a tile.
 template <class Rows, class Take>
 void for_entries(const Rows& a, std::int64_t number, const Take& take) {
   const BitmaskTile& tile = a.tiles[number];
@@ -33,7 +33,7 @@ void for_entries(const Rows& a, std::int64_t number, const Take& take) {
       }
 }
 
-/// y = A x on the rows of a tile; returns their part of x'y where it is asked for.
+/// y = A x on the rows of a tile; returns their contribution to x'y if `with_energy`.
 template <std::floating_point T, class Rows>
 double multiply_tile(const Rows& a, std::int64_t number, const T* x, T* y, bool with_energy) {
   std::array<T, rows_per_tile> sums{};
@@ -43,7 +43,7 @@ double multiply_tile(const Rows& a, std::int64_t number, const T* x, T* y, bool 
   return with_energy ? dot_of_rows(x, y, first, last) : 0.0;
 }
 
-/// Y = A X on the rows of a tile; adds their part of x_c'y_c.
+/// Y = A X on the rows of a tile; adds their contributions to x_c'y_c.
 template <int stride, std::floating_point T, class Rows>
 void multiply_tile(const Rows& a, std::int64_t number, const T* x, T* y, ColumnSums<stride>& energies) {
   std::array<RowOfMultiVector<T, stride>, rows_per_tile> sums{};
@@ -67,11 +67,11 @@ class CsrBitmask final : public Operator<T> {
   std::map<std::string, std::string> chosen() const override { return choice_of_tiles(a_); }
 
  private:
-  /// Entries before the tile that a row is the first of, or before the next one.
+  /// Entries before the tile that begins with a row, or before the next tile.
   auto work() const {
     return [this](std::int64_t row) { return a_.tiles[(row + rows_per_tile - 1) / rows_per_tile].first_value; };
   }
-  /// multiply(rows, tile) for the tiles of rows [first, last), which begin with one.
+  /// Calls multiply(rows, tile) for the tiles of the rows [first, last), where `first` begins a tile.
   template <class Multiply>
   void for_tiles(std::int64_t first, std::int64_t last, const Multiply& multiply) const {
     a_.with_pointers([&](const auto& a) {
@@ -109,8 +109,8 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options&) {
   return std::make_unique<CsrBitmask<T>>(*from.matrix);
 }
 
-/// Which columns the rows of a tile have in common is known from the columns alone: at best each has those of the
-/// longest. Of a form half of the bound is guessed.
+/// Columns that the rows of a tile have in common are known only from the columns: at best each row has those of the
+/// longest. For a form half of the bound is assumed.
 template <std::floating_point T>
 StorageEstimate estimate(const Extent<T>& of, const Options&) {
   const CsrMatrix<T>& matrix = *of.matrix;

@@ -1,8 +1,8 @@
-// csr-bitmask on the GPU: a warp has a tile. With several vectors its steps go through matrix instructions in double
-// precision (bitmask_tiles.cuh), also where the vectors are single; with one each lane adds up its entries, and the
+// csr-bitmask on the GPU: one warp a tile. With multi-vectors its steps are matrix instructions in double precision
+// (bitmask_tiles.cuh), also for vectors in single precision; with one vector each lane adds up its entries, and the
 // four lanes of a row are added up at the end. Moves what is stored (csr_bitmask.cpp), and 2 k sizeof(T) a row.
 //
-// Sums have one order: two runs give the same bits.
+// Sums are in a fixed order: two runs give the same bits.
 
 #include "operators/backend/cuda/factor_multi_vector.cuh"
 #include "operators/backend/cuda/product.cuh"
@@ -16,7 +16,7 @@ namespace {
 
 using cuda::columns_threads;
 
-/// Blocks that a multiprocessor holds.
+/// Blocks per multiprocessor.
 template <int stride, bool with_energies>
 constexpr int resident = stride <= 4    ? 4
                          : stride == 8  ? (with_energies ? 4 : 5)

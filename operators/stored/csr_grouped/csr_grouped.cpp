@@ -1,11 +1,11 @@
 // Stored: slices of 32 rows, padded to the longest of each, entry k of the rows before entry k + 1, as in SELL; per
-// list of columns that rows of a slice share, a bit a slot and a start of 16 or 32 bits a run of consecutive columns;
-// 32 bytes a slice; a place of 16 bits a row. A product moves sizeof(Value) bytes per entry, padding included, the
-// lists, 3 bytes a row, and x and y once: for quadrilaterals of degree 3 and 4 8.4 and 8.2 bytes a nonzero in all but x
-// and y.
+// list of columns that rows of a slice share, one bit per slot and a start of 16 or 32 bits per run of consecutive
+// columns; 32 bytes a slice; a 16-bit row index a row. A product moves sizeof(Value) bytes per entry, padding included,
+// the lists, 3 bytes a row, and x and y once: for quadrilaterals of degree 3 and 4 8.4 and 8.2 bytes a nonzero, without
+// x and y.
 //
-// Threads share blocks of slices by entries. For each mask of a slice, what its lists have of x is brought together,
-// run by run; then the 32 rows go over it slot by slot with their sums in registers.
+// Threads take blocks of slices with about equal entries. For each mask of a slice the entries of x of its lists are
+// gathered run by run; then the 32 rows are summed slot by slot in registers.
 
 #include "operators/stored/csr_grouped/csr_grouped.hpp"
 
@@ -29,7 +29,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Goes along the lists of a slice, mask by mask.
+/// Traverses the lists of a slice, mask by mask.
 template <class Rows>
 class Lists {
  public:
@@ -47,12 +47,12 @@ class Lists {
     for (int l = 0; l < count_; ++l) runs_[l] = l - count_;  // before the first
   }
   int count() const { return count_; }
-  /// The lane with which a list begins; that behind the last one ends the slice.
+  /// First lane of a list; that of the list behind the last one is the end of the slice.
   int first_lane(int l) const { return first_lanes_[l]; }
   /// The list of each lane.
   const std::int32_t* of_lanes() const { return of_lanes_.data(); }
 
-  /// take(l, begin, end, shift) for the pieces of runs of list l in the next `slots` slots.
+  /// Calls take(l, begin, end, shift) for the parts of runs of list l in the next `slots` slots.
   template <class Take>
   void next(int slots, const Take& take) {
     for (int l = 0; l < count_; ++l) {
@@ -75,19 +75,19 @@ class Lists {
   const std::uint32_t* masks_;
   const typename Rows::Start* starts_;
   std::int32_t base_;
-  std::array<std::int64_t, rows_per_slice> runs_;  ///< of each list the place of the run that it is in
+  std::array<std::int64_t, rows_per_slice> runs_;  ///< index of each list's current run
   std::array<std::int32_t, rows_per_slice + 1> first_lanes_;
   std::array<std::int32_t, rows_per_slice> of_lanes_;
 };
 
-/// A number for each list and slot of one mask.
+/// A value for each list and slot of one mask.
 template <class Number>
 using OfLists = std::array<Number, slots_per_mask * rows_per_slice>;
 
-/// How far ahead values are asked for: those of the next mask come while its lists are looked at.
+/// Prefetch distance of values: those of the next mask, during the work on this one.
 constexpr std::int64_t values_ahead = slots_per_mask * rows_per_slice;
 
-/// sums[i] += the products of the row at lane i with the entries of x that its list has in of_x, slot by slot.
+/// sums[i] += products of the row at lane i with its list's entries of x in of_x, slot by slot.
 template <std::floating_point T, std::floating_point Value>
 void add_slots(const Value* values, const T* of_x, int lists, const std::int32_t* list_of_lane, int slots, T* sums) {
   std::array<Quad<T>, rows_per_slice / 4> quads;
@@ -102,7 +102,7 @@ void add_slots(const Value* values, const T* of_x, int lists, const std::int32_t
   std::memcpy(sums, quads.data(), sizeof quads);
 }
 
-/// y = A x on the rows of a slice; returns their part of x'y where it is asked for.
+/// y = A x on the rows of a slice; returns their contribution to x'y if `with_energy`.
 template <std::floating_point T, class Rows>
 double multiply_slice(const Rows& a, std::int64_t number, const T* x, T* y, bool with_energy) {
   const GroupedSlice& slice = a.slices[number];
@@ -128,11 +128,11 @@ double multiply_slice(const Rows& a, std::int64_t number, const T* x, T* y, bool
   return energy;
 }
 
-/// sums[r] += the products of `together` neighbouring rows, which share a list, with `slots` rows of X: what is loaded
-/// of X serves them all.
+/// sums[r] += products of `together` neighbouring rows, which share a list, with `slots` rows of X, loaded once for
+/// them all.
 template <int together, int stride, std::floating_point T, std::floating_point Value>
 void add_rows(const Value* values, const std::int32_t* columns, int slots, const T* x, T* sums) {
-  // Few sums would wait for the latency of their additions: every second product has a chain of its own then.
+  // With few sums the latency of additions would show: every second product then has a chain of its own.
   constexpr int chains = together * RowOfMultiVector<T, stride>::packs <= 4 ? 2 : 1;
   RowOfMultiVector<T, stride> of_rows[chains][together];
   for (int r = 0; r < together; ++r) std::memcpy(of_rows[0][r].of, sums + r * stride, stride * sizeof(T));
@@ -154,8 +154,8 @@ void add_rows(const Value* values, const std::int32_t* columns, int slots, const
   }
 }
 
-/// The same for any number of rows of a list. As many at once as there are registers for, with chains of additions
-/// beside each other.
+/// The same for any number of rows of a list: as many at a time as there are registers for, with independent chains of
+/// additions.
 template <int stride, std::floating_point T, std::floating_point Value>
 void add_list(const Value* values, const std::int32_t* columns, int rows, int slots, const T* x, T* sums) {
   constexpr int packs = RowOfMultiVector<T, stride>::packs, most = packs <= 2 ? 4 : packs <= 4 ? 2 : 1;
@@ -167,7 +167,7 @@ void add_list(const Value* values, const std::int32_t* columns, int rows, int sl
   for (; i < rows; ++i) add_rows<1, stride>(values + i, columns, slots, x, sums + i * stride);
 }
 
-/// Y = A X on the rows of a slice; adds their part of x_c'y_c.
+/// Y = A X on the rows of a slice; adds their contributions to x_c'y_c.
 template <int stride, std::floating_point T, class Rows>
 void multiply_slice(const Rows& a, std::int64_t number, const T* x, T* y, ColumnSums<stride>& energies) {
   const GroupedSlice& slice = a.slices[number];
@@ -180,7 +180,7 @@ void multiply_slice(const Rows& a, std::int64_t number, const T* x, T* y, Column
       for (int k = begin; k < end; ++k) columns[l * slots_per_mask + k] = shift + k;
     });
     const auto* values = a.values + (slice.first_slot + first) * rows_per_slice;
-    // Along a list only parts of lines are read: what comes next is asked for line by line.
+    // The rows of a list use parts of cache lines only: the next values are prefetched line by line.
     for (int i = 0; i < slots * rows_per_slice; i += 8) prefetch_ahead(values + i, values_ahead);
     for (int l = 0; l < lists.count(); ++l)
       add_list<stride>(values + lists.first_lane(l), columns.data() + l * slots_per_mask,
@@ -196,7 +196,7 @@ void multiply_slice(const Rows& a, std::int64_t number, const T* x, T* y, Column
   }
 }
 
-/// Value is T, or single precision in a loop of double precision.
+/// Value is T, or float in a loop of double precision.
 template <std::floating_point T, std::floating_point Value = T>
 class CsrGrouped final : public Operator<T> {
  public:
@@ -214,7 +214,7 @@ class CsrGrouped final : public Operator<T> {
   std::map<std::string, std::string> chosen() const override { return choice_of_groups(a_); }
 
  private:
-  /// Entries before a row that begins a slice, or before the next slice.
+  /// Entries before the slice that begins with a row, or before the next slice.
   auto work() const {
     return [this](std::int64_t row) {
       const std::int64_t slice = (row + rows_per_slice - 1) / rows_per_slice;
@@ -269,7 +269,7 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& giv
   return std::make_unique<CsrGrouped<T>>(*from.matrix, std::move(diagonal), index);
 }
 
-/// How many rows and columns share is known from the columns alone: at least a list a slice, of one run.
+/// Shared lists and runs are known only from the columns: at least one list of one run per slice.
 template <std::floating_point T>
 StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
   const CsrMatrix<T>& matrix = *of.matrix;
@@ -281,14 +281,15 @@ StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
     if (array.name == "values") array.bytes = value_bytes * bound.entries;
   const std::int64_t start_bytes = bound.narrow ? sizeof(std::uint16_t) : sizeof(std::int32_t);
   estimate.slack = std::int64_t{sizeof(std::uint32_t)} * bound.mask_count + start_bytes * bound.start_count;
-  // Of a form a run is about the dofs of a cell along a line, and a list serves as many rows; of a file half a guess.
+  // For a form a run has about the dofs of a cell along a line, and a list as many rows; for a file half of that is
+  // guessed.
   const std::int64_t per_entry = of.form != nullptr ? of.form->space->degree() + 1 : 2;
   const std::int64_t read = estimate.stored() - estimate.slack + estimate.slack / per_entry;
   estimate.product =
       rounded ? with_vectors_of<T, float>(
                     stored_footprint<float>(matrix.rows, matrix.nonzeros(), bound.entries, read, read), matrix.rows)
               : stored_footprint<T>(matrix.rows, matrix.nonzeros(), bound.entries, read, read);
-  // The rows of groups, their first entries, and the order of both; the matrix with its values rounded.
+  // Rows of groups, their first entries, and the order of both; the matrix with rounded values.
   const std::int64_t lists = 20 * std::int64_t{matrix.rows};
   const std::int64_t rounded_matrix = rounded ? bytes_of_rows(matrix) - 4 * matrix.nonzeros() : 0;
   if (of.device == Device::host) {
@@ -300,7 +301,8 @@ StorageEstimate estimate_whole(const Extent<T>& of, const Options& given) {
   return estimate;
 }
 
-/// Of a matrix with values of Value. What rows share may be known to be nothing less than this before.
+/// Estimate for chunks of a matrix with values of type Value. The lists are known from the columns only, and may be
+/// near zero.
 template <std::floating_point Value>
 StorageEstimate estimate_chunks(const CsrMatrix<Value>& lengths, const Options& given, const ChunkBudget& budget) {
   const RowChunks<GroupedChunk<Value>> chunks(lengths, given, budget);
@@ -309,7 +311,7 @@ StorageEstimate estimate_chunks(const CsrMatrix<Value>& lengths, const Options& 
     for (const StoredArray& array : arrays_of(chunks.format(i)))
       if (array.name.starts_with("masks") || array.name.starts_with("starts")) estimate.slack_on_host += array.bytes;
   estimate.slack_on_host = std::min(estimate.slack_on_host, estimate.on_host);
-  estimate.making_on_host += 20 * std::int64_t{lengths.rows};  // as of the whole
+  estimate.making_on_host += 20 * std::int64_t{lengths.rows};  // as for the whole matrix
   return estimate;
 }
 

@@ -1,9 +1,9 @@
-// csr-grouped on the GPU: a warp has a slice, each lane a row, so that it reads 32 values of neighbouring rows at once;
-// what they share of columns and of x passes through the L1 cache once for all of them (grouped_rows.cuh). Moves
-// sizeof(Value) bytes per entry, padding included, 4 / 32 a column of a list and 2 or 4 a run of consecutive ones, 3 a
-// row, and x and y once (Kreutzer et al. 2014; Baskaran & Bordawekar 2009).
+// csr-grouped on the GPU: one warp a slice, one row a lane, so that loads of 32 values of neighbouring rows are
+// contiguous; shared columns and entries of x pass through the L1 cache once per list (grouped_rows.cuh). Moves
+// sizeof(Value) bytes per entry, padding included, 4 / 32 bytes per column of a list and 2 or 4 per run of consecutive
+// ones, 3 a row, and x and y once (Kreutzer et al. 2014; Baskaran & Bordawekar 2009).
 //
-// Sums have one order: two runs give the same bits.
+// Sums are in a fixed order: two runs give the same bits.
 
 #include <type_traits>
 
@@ -24,21 +24,21 @@ namespace femcg::operators {
 namespace {
 
 constexpr int block_threads = 256;
-/// Entries of a row in flight together. With x'Ax sums in double precision want more in flight and fewer threads: on an
-/// H200 that is 9 to 13% of a CG iteration.
+/// Entries of a row in flight together. With x'Ax sums in double precision need more of them and fewer threads: on an
+/// H200 this takes 9 to 13% off a CG iteration.
 template <class T, bool with_energy>
 constexpr int at_once = sizeof(T) == 4 || with_energy ? 16 : 8;
-/// Blocks that a multiprocessor holds.
+/// Blocks per multiprocessor.
 template <class T, class Value, bool with_energy>
 constexpr int resident_blocks = sizeof(T) == 4       ? 3
                                 : with_energy        ? 2
                                 : sizeof(Value) == 4 ? 4
                                                      : 3;
 
-/// What is known of a row before its entries are read.
+/// Data of a row, loaded before its entries.
 struct Row {
   GroupedSlice slice = {};
-  std::int32_t number = -1;  ///< that of none is -1
+  std::int32_t number = -1;  ///< -1 for none
 };
 
 template <class Rows>
@@ -49,7 +49,7 @@ __device__ Row row_at(const Rows& a, std::int64_t position) {
   return row;
 }
 
-/// What is known of the next slice is on its way while this one is multiplied.
+/// One warp a slice; the data of the next slice are prefetched while this one is multiplied.
 template <class T, class Rows, bool with_energy>
 __global__ void __launch_bounds__(block_threads, resident_blocks<T, typename Rows::Value, with_energy>)
     grouped_kernel(Rows a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
@@ -69,7 +69,7 @@ __global__ void __launch_bounds__(block_threads, resident_blocks<T, typename Row
   if constexpr (with_energy) cuda::give_energy(of_thread, energy, parts);
 }
 
-/// The launches of y = A x, with 16-bit and with whole starts.
+/// Launches of y = A x, with 16-bit and with 32-bit starts.
 template <std::floating_point T, std::floating_point Value>
 class GroupedProduct {
  public:
@@ -91,7 +91,7 @@ class GroupedProduct {
   cuda::Product<T, GroupedRows<std::int32_t, Value>> wide_ = product_of<GroupedRows<std::int32_t, Value>>();
 };
 
-/// The launches of chunks of a matrix (chunked_operator.cuh).
+/// Launches of chunks of a matrix (chunked_operator.cuh).
 template <std::floating_point T, std::floating_point Value>
 class LaunchesOfGroups {
  public:

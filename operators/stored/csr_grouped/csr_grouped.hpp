@@ -4,8 +4,8 @@
 
 namespace femcg::operators {
 
-/// Slices of 32 rows as in SELL-C-sigma (Kreutzer et al. 2014), in which rows that share their columns lie side by side
-/// and store them once, by runs of consecutive ones: the dense sub-blocks of Baskaran & Bordawekar 2009.
+/// Slices of 32 rows as in SELL-C-sigma (Kreutzer et al. 2014), where rows with equal columns are adjacent and store
+/// these once, by runs of consecutive columns: the dense sub-blocks of Baskaran & Bordawekar 2009.
 OperatorDescription csr_grouped();
 Makers csr_grouped_on_gpu();
 

@@ -1,12 +1,12 @@
 #pragma once
 
-// Groups of rows as small dense matrices, times rows of X. A warp has eight rows of a slice and all columns of X and
-// Y, eight by eight: four slots of the rows are a left factor, four rows of X a right one (small_matrices.cuh). Each
-// list that rows of these follow takes its rows of X once, for all of them; rows of other lists count as zero
-// meanwhile. So an entry of X that is not finite reaches all of the eight rows.
+// Groups of rows as small dense matrices, times rows of X. A warp has eight rows of a slice and all columns of X and Y,
+// eight by eight: four slots of the rows are a left factor, four rows of X a right one (small_matrices.cuh). Each list
+// of these rows loads its rows of X once, for all eight rows; rows of other lists are multiplied as zero. So an entry
+// of X that is not finite reaches all eight rows.
 //
-// The values of 32 slots are in registers while list after list goes over them. The columns of a list are found by all
-// lanes together, a slot each.
+// The values of 32 slots stay in registers for all lists. The columns of a list are found by all lanes together, one
+// slot each.
 
 #include "operators/backend/cuda/factor_fragment.cuh"
 #include "operators/backend/cuda/small_matrices.cuh"
@@ -16,11 +16,11 @@ namespace femcg::operators::cuda {
 
 constexpr int tile_rows = factor_rows, tile_slots = factor_slots;
 
-/// The lists that the rows of a tile follow, numbered from the first of them, and their columns.
+/// The lists of the rows of a tile, numbered from the first of them, and their columns.
 template <class Rows>
 class ListsOfTile {
  public:
-  /// Of the rows from a lane of the slice on.
+  /// For the rows from a lane of the slice on.
   __device__ ListsOfTile(const Rows& a, const GroupedSlice& slice, int first_row, int lane)
       : lane_(lane), base_(slice.base) {
     const auto [first, of_slice] = list_of_lane(slice, first_row);
@@ -31,7 +31,7 @@ class ListsOfTile {
     starts_ = a.starts + slice.first_start + first;
   }
   __device__ int count() const { return count_; }
-  /// Whether the lane's row follows a list.
+  /// True if the lane's row has this list.
   __device__ bool follows(int list) const { return of_row_ == list; }
 
   /// Goes on to the next mask: lane l has that of list l.
@@ -40,7 +40,7 @@ class ListsOfTile {
     mask_ = lane_ < count_ ? __ldg(masks_ + lane_) : 0;
     masks_ += of_slice_;
   }
-  /// The column at slot `first` + lane of a list, or at the last of `slots` from there on.
+  /// The column at slot first + lane of a list, or at the last of `slots` slots from `first` on.
   __device__ std::int32_t column(int list, int first, int slots) const {
     const std::uint32_t mask = __shfl_sync(all_lanes, mask_, list),
                         up_to_lane = all_lanes >> (threads_per_warp - 1 - lane_);
@@ -55,10 +55,10 @@ class ListsOfTile {
   const std::uint32_t* masks_;
   const typename Rows::Start* starts_;
   std::uint32_t mask_ = 0;
-  std::int32_t runs_ = 0;  ///< of list `lane`, in the masks before
+  std::int32_t runs_ = 0;  ///< of list `lane`, in previous masks
 };
 
-/// sums += the tile from a lane of the slice on, times X. All lanes of a warp call it.
+/// sums += tile times X, for the tile from a lane of the slice on. Called by all lanes of a warp.
 template <int stride, class Rows>
 __device__ void add_tile(const Rows& a, const GroupedSlice& slice, int first_row, const double* x,
                          typename FactorFragment<stride>::Sums& sums) {

@@ -15,7 +15,7 @@ template <std::floating_point Value_>
 struct GroupedChunk {
   using Value = Value_;
 
-  /// `matrix` has lengths of rows alone. Option index.
+  /// `matrix` has row lengths only. Option index.
   GroupedChunk(const CsrMatrix<Value>& matrix, Device, const Options& given)
       : a(bound_of_groups(matrix, index_of_groups(given))),
         rows(matrix.rows),
@@ -25,10 +25,10 @@ struct GroupedChunk {
 
   static void arrays(auto& self, auto&& visit) { GroupedMatrix<Value>::arrays(self.a, visit); }
 
-  /// Finds the groups. Throws std::invalid_argument where 16 bits are asked for and do not fit.
+  /// Finds the groups. Throws std::invalid_argument if 16 bits are required and do not fit.
   void look_at(const Entries<Value>& source, std::int32_t /*column_count*/) {
     const std::int64_t count = source.offsets[source.rows];
-    CsrMatrix<Value> matrix;  // nobody writes to it
+    CsrMatrix<Value> matrix;  // a view, not written to
     matrix.rows = rows;
     matrix.row_offsets = {const_cast<std::int64_t*>(source.offsets), source.rows + 1, Device::host};
     matrix.columns = {const_cast<std::int32_t*>(source.columns), count, Device::host};
@@ -50,7 +50,7 @@ struct GroupedChunk {
   std::string index;
 };
 
-/// GPU memory for a matrix in chunks of rows; nothing where the GPU holds the whole matrix.
+/// GPU memory for a matrix in chunks of rows; nothing if the GPU holds the whole matrix.
 template <std::floating_point T>
 std::optional<ChunkBudget> chosen_grouped_budget(const Extent<T>& of, const Options& given);
 

@@ -16,18 +16,18 @@ namespace femcg::operators {
 
 namespace {
 
-/// Slices that a block of the GPU takes together: those of such a run are sorted by length.
+/// Slices that a block of the GPU processes together; within such a run slices are sorted by length.
 constexpr std::int64_t slices_per_run = 8;
 
-/// The row at each position, and the group that it belongs to.
+/// The row at each position, and its group.
 struct Order {
   std::vector<std::int32_t> rows, groups;
 
   explicit Order(std::int64_t count) : rows(count), groups(count) {}
 };
 
-/// Lays the whole slices of positions [first, last) in the order of their first rows, so that neighbours read
-/// neighbouring entries of x, and those of each run by their lengths.
+/// Sorts the whole slices of the positions [first, last) by their first rows, so that neighbours read nearby entries of
+/// x, and within each run by length.
 void sort_slices(Order& order, std::int64_t first, std::int64_t last, const auto& length) {
   const std::int64_t slices = (last - first) / rows_per_slice;
   std::vector<std::int64_t> begins(slices);
@@ -43,7 +43,7 @@ void sort_slices(Order& order, std::int64_t first, std::int64_t last, const auto
   }
 }
 
-/// Sorts the rows of each window by length, the longest first and groups together.
+/// Sorts the rows of each window by length, longest first, with groups contiguous.
 Order sorted_rows(const SharedColumns& shared, std::span<const std::int64_t> offsets) {
   const std::int64_t rows = shared.rows.size(), windows = (rows + rows_per_window - 1) / rows_per_window;
   const auto length = [&](std::int32_t row) { return offsets[row + 1] - offsets[row]; };
@@ -70,8 +70,8 @@ Order sorted_rows(const SharedColumns& shared, std::span<const std::int64_t> off
   return order;
 }
 
-/// visit(slot, shift) where a run begins. Behind its end a list begins anew, so that a product reads nothing new of x
-/// there; an empty one has the number of its row.
+/// Calls visit(slot, shift) where a run begins. Behind its end a list restarts, so that padding reads no other entries
+/// of x; an empty list has the column of its row.
 void for_runs(std::span<const std::int32_t> list, std::int32_t row, std::int32_t slots, const auto& visit) {
   if (list.empty()) list = {&row, 1};
   std::size_t k = 0;
@@ -83,13 +83,13 @@ void for_runs(std::span<const std::int32_t> list, std::int32_t row, std::int32_t
   }
 }
 
-/// Which rows are where, and which columns they share.
+/// The order of the rows, and their shared columns.
 struct Groups {
   SharedColumns shared;
   Order order;
 
-  /// visit(l, list, row) for each list of the slice of so many rows from a position on; returns the lanes with which
-  /// they begin.
+  /// Calls visit(l, list, row) for each list of a slice of `rows` rows from position `first` on; returns the mask of
+  /// the lanes with which lists begin.
   std::uint32_t for_lists(std::int64_t first, std::int64_t rows, const auto& visit) const {
     std::uint32_t first_lanes = 0;
     for (std::int64_t lane = 0; lane < rows; ++lane) {
@@ -104,7 +104,7 @@ struct Groups {
   }
 };
 
-/// What is known of a slice before those before it are.
+/// Sizes of a slice, independent of the slices before it.
 struct SliceSize {
   std::int64_t masks = 0, starts = 0;
   std::int32_t slots = 0, least_shift = 0, largest_shift = 0;
@@ -133,7 +133,7 @@ SliceSize size_of_slice(const Groups& groups, std::int64_t first, std::int64_t r
   return size;
 }
 
-/// Writes the masks and the starts of a slice, whose first ones are known; returns the lanes with which lists begin.
+/// Writes the masks and starts of a slice at its known offsets; returns the mask of the lanes with which lists begin.
 template <class Start>
 std::uint32_t write_lists(const Groups& groups, std::int64_t first, std::int64_t rows, const GroupedSlice& slice,
                           const SliceSize& size, std::uint32_t* masks, Start* starts) {
@@ -149,7 +149,7 @@ std::uint32_t write_lists(const Groups& groups, std::int64_t first, std::int64_t
   });
 }
 
-/// Bases, offsets and counts of all slices, from their sizes.
+/// Sets bases, offsets and counts of all slices from their sizes.
 template <std::floating_point Value>
 void place_slices(const std::vector<SliceSize>& sizes, GroupedMatrix<Value>& to) {
   to.slices = Vector<GroupedSlice>(to.slice_count());
@@ -169,7 +169,7 @@ void place_slices(const std::vector<SliceSize>& sizes, GroupedMatrix<Value>& to)
   to.entries = slots * rows_per_slice;
 }
 
-/// Bits of the starts: throws where 16 are asked for and do not fit.
+/// True for 16-bit starts. Throws std::invalid_argument if 16 bits are required and do not fit.
 bool are_narrow(const std::vector<SliceSize>& sizes, std::string_view index) {
   const bool fit = std::ranges::all_of(sizes, [](const SliceSize& size) {
     return std::int64_t{size.largest_shift} - size.least_shift <= std::numeric_limits<std::uint16_t>::max();

@@ -7,28 +7,28 @@
 
 namespace femcg::operators {
 
-/// Rows of a slice: a warp of a GPU multiplies them together, a row a lane.
+/// Rows of a slice, multiplied by one warp of a GPU, one row a lane.
 constexpr int rows_per_slice = 32;
-/// Rows that are grouped, and sorted by length, together. Quadrilaterals of degree p number p^2 unknowns per cell: 4608
-/// rows are whole numbers of slices of each kind of them, for all p up to 4.
+/// Rows of a window, within which rows are grouped and sorted by length. Quadrilaterals of degree p have p^2 unknowns
+/// per cell: 4608 rows are whole slices of each of their kinds, for all p up to 4.
 constexpr std::int32_t rows_per_window = 4608;
-/// Slots that a mask tells of.
+/// Slots of a mask.
 constexpr int slots_per_mask = 32;
 
-/// 32 rows, and the lists of columns that they follow: as many lists as lanes begin one. All lists have a column for
-/// each of the slots; where a row is shorter, its list begins anew and its values are zero.
+/// 32 rows, and the lists of their columns: as many lists as lanes begin one. All lists have a column for each slot;
+/// where a row is shorter, its list restarts and its values are zero.
 ///
-/// Columns of a list ascend by ones in runs: the dofs of a cell, or of an edge or a face, are numbered one after the
-/// other. The column at slot k is k + shift, and a run has one shift. Bit k % 32 of a list's mask k / 32 says whether a
-/// run begins at slot k; the shifts, less `base`, are the list's starts. List l of n has its mask i at first_mask + i n
-/// + l, and its start r at first_start + r n + l: neighbouring lanes read what lies side by side.
+/// Columns of a list ascend by one in runs, since the dofs of a cell, an edge or a face are numbered consecutively. The
+/// column at slot k is k + shift, and a run has one shift. Bit k % 32 of a list's mask k / 32 is set if a run begins at
+/// slot k; the shifts, less `base`, are the list's starts. List l of n has its mask i at first_mask + i n + l, and its
+/// start r at first_start + r n + l, so that adjacent lanes' loads are contiguous.
 struct alignas(16) GroupedSlice {
-  std::int64_t first_slot;    ///< slots of the slices before: entry k of the row at lane i is 32 (first_slot + k) + i
-  std::int64_t first_start;   ///< in the starts
-  std::uint32_t first_mask;   ///< in the masks
+  std::int64_t first_slot;    ///< slots of previous slices: entry k of the row at lane i is 32 (first_slot + k) + i
+  std::int64_t first_start;   ///< index in the starts
+  std::uint32_t first_mask;   ///< index in the masks
   std::int32_t slots;         ///< entries of its longest row
   std::uint32_t first_lanes;  ///< bit i: a list begins with the row at lane i
-  std::int32_t base;          ///< the least of its shifts; 0 where starts have 32 bits
+  std::int32_t base;          ///< the least of its shifts; 0 for 32-bit starts
 };
 
 /// A matrix as plain pointers. `Start` is std::uint16_t or std::int32_t.
@@ -45,7 +45,7 @@ struct GroupedRows {
   const Value* values;
 
   constexpr std::int64_t slice_count() const { return (rows + rows_per_slice - 1) / rows_per_slice; }
-  /// The row at a position, which is 32 times the slice and the lane.
+  /// The row at a position, 32 times the slice plus the lane.
   constexpr std::int32_t row_at(std::int64_t position) const {
     return static_cast<std::int32_t>(position / rows_per_window * rows_per_window) + places[position];
   }
@@ -56,14 +56,14 @@ template <std::floating_point Value>
 struct GroupedMatrix {
   std::int64_t rows = 0, nonzeros = 0;
   std::int64_t entries = 0;  ///< padding included
-  std::int64_t lists = 0;    ///< of all slices
+  std::int64_t lists = 0;    ///< over all slices
   std::int64_t mask_count = 0, start_count = 0;
   bool narrow = false;  ///< starts have 16 bits
   Vector<GroupedSlice> slices;
   Vector<std::uint32_t> masks;
   Vector<std::int32_t> starts;
   Vector<std::uint16_t> narrow_starts;
-  Vector<std::uint16_t> places;  ///< of the row at each position, in its window
+  Vector<std::uint16_t> places;  ///< of the row at each position, within its window
   Vector<Value> values;
 
   static void arrays(auto& self, auto&& visit) {
@@ -75,7 +75,7 @@ struct GroupedMatrix {
     visit("values", self.values, self.entries);
   }
 
-  /// A thread per position moves its row's values with the padding.
+  /// Moves a row's values with its padding, by one thread a position.
   struct Positions {
     Entries<Value> source;
     GroupedRows<std::int32_t, Value> rows;
@@ -92,7 +92,7 @@ struct GroupedMatrix {
   }
 
   std::int64_t slice_count() const { return (rows + rows_per_slice - 1) / rows_per_slice; }
-  /// work(rows) with the starts that are there.
+  /// Calls work(rows) with the starts in their width.
   template <class Work>
   decltype(auto) with_pointers(const Work& work) const {
     return narrow ? work(pointers(narrow_starts.data())) : work(pointers(starts.data()));
@@ -105,12 +105,12 @@ struct GroupedMatrix {
   }
 };
 
-/// The lists of a matrix, its values still to be moved. `index` is the bits of a start: 16, 32, or auto for 16 where
-/// they fit. Throws std::invalid_argument where 16 do not.
+/// The lists of a matrix, without its values. `index` is the bits of a start: 16, 32, or auto for 16 if they fit.
+/// Throws std::invalid_argument if 16 bits are required and do not fit.
 template <std::floating_point Value>
 GroupedMatrix<Value> lists_of_groups(const CsrMatrix<Value>& matrix, std::string_view index);
 
-/// The most that these may be, by the lengths of rows alone: no two rows share a list, no two columns a run.
+/// Upper bound of the lists, from row lengths only: no two rows share a list, no two columns a run.
 template <std::floating_point Value>
 GroupedMatrix<Value> bound_of_groups(const CsrMatrix<Value>& matrix, std::string_view index);
 

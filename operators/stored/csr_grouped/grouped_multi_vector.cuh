@@ -1,15 +1,15 @@
 #pragma once
 
-// csr-grouped with several vectors, Y = A X. Neighbouring lanes share a row of X and Y, 16 bytes each, and have a row
-// of A together: a warp takes a part of a slice, as many rows as it has room for. Lanes whose rows share a list read
-// the same rows of X at the same time, which pass through the L1 cache once.
+// csr-grouped with multi-vectors, Y = A X. Adjacent lanes share a row of X and Y, 16 bytes each, and have a row of A
+// together: a warp takes a part of a slice, as many rows as fit. Lanes whose rows share a list read the same rows of X
+// at the same time, which pass through the L1 cache once.
 //
-// Moves what a product with one vector does of the matrix, and 2 k sizeof(T) a row for k columns. On an H200,
-// 2026-11-23, with 8 columns in double precision that is 46% of the copy bandwidth for quadrilaterals of degree 4 and
-// 34% for hexahedra of degree 2, 2.8 and 1.7 times the rate of csr. The caches limit it: X comes three to six times
-// from the L2 cache. Windows of 1152 or 288 rows, which have the rows of a cell closer together, were 2 to 20% slower,
-// and neighbouring parts for the blocks of one multiprocessor 0 to 3% faster; a way of its own for slices where every
-// row has a list of its own was slower by 5%.
+// Moves the bytes of the matrix as a product with one vector does, and 2 k sizeof(T) a row for k columns. On an H200,
+// 2026-11-23, with 8 columns in double precision this is 46% of the copy bandwidth for quadrilaterals of degree 4 and
+// 34% for hexahedra of degree 2, 2.8 and 1.7 times the rate of csr. The caches are the bottleneck: X comes three to six
+// times from the L2 cache. Windows of 1152 or 288 rows, with the rows of a cell closer together, were 2 to 20% slower,
+// and neighbouring parts for the blocks of one multiprocessor 0 to 3% faster; special treatment of slices where every
+// row has its own list was 5% slower.
 
 #include "operators/backend/cuda/factor_multi_vector.cuh"
 #include "operators/backend/cuda/product.cuh"
@@ -19,8 +19,8 @@
 
 namespace femcg::operators::cuda {
 
-/// take(slice, part) for each part of a slice that a warp has, of `parts` in each. Rows of one length lie together in a
-/// window, and long ones take turns among the warps.
+/// Calls take(slice, part) for each part of a slice that this warp has, `parts` per slice. Rows of one length are
+/// contiguous in a window; the rotation of positions spreads long ones over the warps.
 template <int parts, class Rows, class Take>
 __device__ void take_parts(const Rows& a, const Take& take) {
   constexpr int warps = columns_threads / threads_per_warp;
@@ -32,7 +32,7 @@ __device__ void take_parts(const Rows& a, const Take& take) {
   }
 }
 
-/// Adds a row's share of x_c'A x_c, which the lanes of the row have.
+/// Adds a row's contribution to x_c'A x_c, which the lanes of the row hold.
 template <class Layout, class T>
 __device__ void add_energies(const T* x, const typename Layout::Part& sum, int of_row,
                              double (&energy)[1][Layout::packs][Layout::width]) {
@@ -43,7 +43,7 @@ __device__ void add_energies(const T* x, const typename Layout::Part& sum, int o
     for (int j = 0; j < Layout::width; ++j) energy[0][p][j] += energy_of_row(of_x.of[p][j], sum.of[p][j]);
 }
 
-/// A row of Y, of which a lane has a part; `lane` is the row's in its slice.
+/// This lane's part of a row of Y; `lane` is the row's in its slice.
 template <int at_once, class Layout, class T, class Rows>
 __device__ typename Layout::Part sum_row_of_multi_vector(const Rows& a, const GroupedSlice& slice, int lane, int of_row,
                                                          const T* x) {
@@ -94,7 +94,7 @@ __global__ void __launch_bounds__(columns_threads)
   sum_columns_of_grid<Layout>(energy, column_parts, [&](int, int column, double sum) { energies[column] = sum; });
 }
 
-/// A warp takes a tile of eight rows.
+/// One warp per tile of eight rows.
 template <int stride, class Rows>
 __global__ void __launch_bounds__(columns_threads, stride == 8 ? 3 : 2)
     dense_columns_kernel(Rows a, const double* x, double* y, double* energies, ColumnParts column_parts) {
@@ -113,8 +113,8 @@ __global__ void __launch_bounds__(columns_threads, stride == 8 ? 3 : 2)
   if (energies != nullptr) give_energies<Layout>(products, energies, column_parts);
 }
 
-/// Whether rows are multiplied as dense matrices: where so many share a list that few of the eight of a tile are zero,
-/// and a row of X is so long that what is saved of its loads pays.
+/// True if rows are multiplied as dense matrices: if so many share a list that few of the eight rows of a tile are
+/// zero, and rows of X are so long that saving their loads pays.
 template <class T, int stride>
 bool pays_dense(double rows_per_list) {
   if constexpr (std::is_same_v<T, float> || stride < 8)
@@ -123,7 +123,7 @@ bool pays_dense(double rows_per_list) {
     return rows_per_list >= 1.5;
 }
 
-/// The launches of Y = A X for one matrix, as of WarpsOfMultiVector.
+/// Launches of Y = A X for one matrix, as in WarpsOfMultiVector.
 class GroupedMultiVectorProduct {
  public:
   template <class T, class Rows>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What both devices' versions of csr-grouped read of its options and tell of its matrix.
+// Options of csr-grouped and properties of its matrix, for both devices.
 
 #include <map>
 #include <string>
@@ -12,20 +12,20 @@
 
 namespace femcg::operators {
 
-/// Bits of a start: auto, 16 or 32.
+/// Option index, bits of a start: auto, 16 or 32.
 std::string_view index_of_groups(const Options& given);
 
-/// Mean number of rows of a slice that follow one list.
+/// Mean number of rows of a slice that share a list.
 template <std::floating_point Value>
 double rows_per_list(const GroupedMatrix<Value>& a) {
   return a.lists > 0 ? static_cast<double>(a.rows) / static_cast<double>(a.lists) : 1.0;
 }
 
-/// The bits that were taken, and how many rows share a list of columns in the mean.
+/// The chosen bits of a start, and the mean number of rows that share a list.
 template <std::floating_point Value>
 std::map<std::string, std::string> choice_of_groups(const GroupedMatrix<Value>& a);
 
-/// A product reads all that is stored.
+/// Footprint of a product, which reads all that is stored.
 template <std::floating_point T, std::floating_point Value>
 Footprint footprint_of_groups(const GroupedMatrix<Value>& a) {
   const std::int64_t bytes = total_bytes(arrays_of(a));

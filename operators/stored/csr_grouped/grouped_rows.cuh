@@ -1,17 +1,17 @@
 #pragma once
 
-// How a lane of a warp goes along its row of a slice.
+// Traversal of a row of a slice by a lane.
 //
-// The values of a slot lie side by side and are needed once. Lanes whose rows share a list read the same masks and
-// starts, and the same entries of x: a warp's load is as many pieces as the slice has lists there. An entry of x waits
-// for the start of its run; starts are loaded ahead, while the entries before are on their way.
+// The values of a slot are contiguous and used once. Lanes whose rows share a list read the same masks, starts and
+// entries of x: a warp's load has as many pieces as the slice has lists. A load of x depends on the start of its run;
+// starts are prefetched while the previous entries are in flight.
 
 #include "operators/backend/launch.cuh"
 #include "operators/stored/csr_grouped/grouped_matrix.hpp"
 
 namespace femcg::operators::cuda {
 
-/// The list that a lane follows, of so many in the slice.
+/// The list of a lane, and the number of lists of the slice.
 struct ListOfLane {
   std::int32_t list, count;
 };
@@ -20,7 +20,7 @@ __device__ inline ListOfLane list_of_lane(const GroupedSlice& slice, int lane) {
   return {__popc(slice.first_lanes & up_to_lane) - 1, __popc(slice.first_lanes)};
 }
 
-/// The columns of a list, `at_once` slots at a time: take_columns(), and then load_starts() for the next ones.
+/// The columns of a list, `at_once` slots at a time: take_columns(), then load_starts() for the next ones.
 template <int at_once, class Rows>
 class RunsOfList {
  public:
@@ -36,7 +36,7 @@ class RunsOfList {
     if (left_ > slots_per_mask) next_mask_ = __ldg(masks_ += count_);
     load_starts();
   }
-  /// Slots that are left.
+  /// Number of remaining slots.
   __device__ std::int32_t left() const { return left_; }
 
   /// Loads the starts of the runs that begin within the next slots.
@@ -48,7 +48,7 @@ class RunsOfList {
         starts_ += count_;
       }
   }
-  /// take(i, column) for the next slots, of which there are left(); then these are behind.
+  /// Calls take(i, column) for the next slots, of which left() remain, and advances.
   template <class Take>
   __device__ void take_columns(const Take& take) {
 #pragma unroll
@@ -71,12 +71,12 @@ class RunsOfList {
   std::uint32_t mask_ = 0, next_mask_ = 0;
   const std::uint32_t* masks_;
   const typename Rows::Start* starts_;
-  std::int32_t base_;        ///< of the slice, and the slots behind
-  std::int32_t column_ = 0;  ///< the shift of the run, and the slots behind
+  std::int32_t base_;        ///< base of the slice plus slots passed
+  std::int32_t column_ = 0;  ///< shift of the run plus slots passed
   std::int32_t start_[at_once] = {};
 };
 
-/// The sum of a row, which is at `lane` of a slice; `at_once` entries are in flight together.
+/// Sum of the row at `lane` of a slice, with `at_once` entries in flight together.
 template <int at_once, class T, class Rows>
 __device__ T sum_row(const Rows& a, const GroupedSlice& slice, int lane, const T* x) {
   using Value = typename Rows::Value;

@@ -1,9 +1,9 @@
 // Stored: `width` values and 32-bit columns per row, width being the longest row's length, entry k of all rows before
-// entry k + 1; ELLPACK-R has the rows' lengths too. A product moves width (sizeof(T) + 4) bytes per row, ELLPACK-R
-// sizeof(T) + 4 a nonzero and 4 a row; both x and y once.
+// entry k + 1; in ELLPACK-R also the row lengths. A product moves width (sizeof(T) + 4) bytes per row, in ELLPACK-R
+// sizeof(T) + 4 a nonzero and 4 a row; and x and y once.
 //
-// Column by column would read and write y `width` times: a block of rows goes through all columns with its sums in the
-// first cache. Rows are taken eight together, the doubles of a cache line; ELLPACK-R leaves such a group out where all
+// Column by column would read and write y `width` times: instead a block of rows goes through all columns with its sums
+// in the L1 cache. Rows are processed in groups of eight, the doubles of a cache line; ELLPACK-R skips a group once all
 // of its rows have ended.
 
 #include "operators/stored/ellpack/ellpack.hpp"
@@ -28,11 +28,11 @@ struct RowGroup {
   Quad<T> low{}, high{};
 };
 
-/// A number for each group of a block.
+/// A value for each group of a block.
 using GroupList = std::array<std::int32_t, groups_per_block>;
 
-/// Leaves those of the first `count` active groups whose length exceeds k, and returns how many. Without branches:
-/// which groups end where follows no pattern that a processor could predict.
+/// Keeps those of the first `count` active groups whose length exceeds k; returns their number. Branch-free, since the
+/// ends of groups follow no pattern that a processor could predict.
 std::int32_t keep_longer(std::int64_t k, const GroupList& lengths, GroupList& active, std::int32_t count) {
   std::int32_t kept = 0;
   for (std::int32_t i = 0; i < count; ++i) {
@@ -43,7 +43,7 @@ std::int32_t keep_longer(std::int64_t k, const GroupList& lengths, GroupList& ac
   return kept;
 }
 
-/// Entries of the longest row in each group of a block whose rows have these lengths.
+/// Length of the longest row in each group of a block with these row lengths.
 GroupList group_lengths(const std::int32_t* of_rows, std::int32_t groups) {
   GroupList lengths;
   for (std::int32_t group = 0; group < groups; ++group, of_rows += group_rows)
@@ -80,7 +80,7 @@ double EllpackFormat<T, padding>::multiply_rows(const T* x, T* y, std::int64_t f
     if constexpr (padding == Padding::skipped) count = keep_longer(k, longest, active, count);
     const T* of_column = values.data() + k * stride + first;
     const std::int32_t* at = columns.data() + k * stride + first;
-    // The next entries of the same rows; hardware would prefetch this column's of the next block.
+    // Prefetches the next entries of the same rows; hardware would prefetch this column's entries of the next block.
     const std::int64_t ahead = k + 1 < width ? stride : 0;
     for (std::int32_t i = 0; i < count; ++i) {
       const std::int64_t row = active[i] * group_rows;
@@ -102,7 +102,7 @@ OperatorDescription ellpack_r() {
   return describe_stored<EllpackR>("ELLPACK that skips the padding", "Kreutzer et al. 2012");
 }
 
-// For the GPU.
+// Used by the GPU's version.
 template struct EllpackFormat<double, Padding::multiplied>;
 template struct EllpackFormat<float, Padding::multiplied>;
 template struct EllpackFormat<double, Padding::skipped>;

@@ -1,7 +1,7 @@
-// ELLPACK and ELLPACK-R on the GPU: a thread per row, so that a warp reads entry k of 32 neighbouring rows at once;
-// four entries of a row and the next four are in flight together. ELLPACK multiplies its padding, width (sizeof(T) + 4)
-// bytes per row (Bell & Garland 2009); ELLPACK-R stops at each row's length, which is read too (Kreutzer et al. 2012,
-// listing 1).
+// ELLPACK and ELLPACK-R on the GPU: one thread a row, so that a warp's loads of entry k of 32 neighbouring rows are
+// contiguous; four entries of a row and the next four are in flight together. ELLPACK multiplies its padding, width
+// (sizeof(T) + 4) bytes per row (Bell & Garland 2009); ELLPACK-R stops at each row's length, which is loaded too
+// (Kreutzer et al. 2012, listing 1).
 
 #include "operators/stored/common/slots.cuh"
 #include "operators/stored/common/stored_operator.cuh"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int block_threads = 256;
 template <class T>
-constexpr int resident_blocks = sizeof(T) == 8 ? 4 : 5;  ///< a multiprocessor: at most 64 registers per thread, or 48
+constexpr int resident_blocks = sizeof(T) == 8 ? 4 : 5;  ///< per multiprocessor: at most 64 registers per thread, or 48
 
 template <class T>
 struct Padded {

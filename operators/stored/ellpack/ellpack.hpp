@@ -7,15 +7,14 @@ namespace femcg::operators {
 enum class Padding { multiplied, skipped };
 
 /// Rows padded to the longest one and stored column by column: entry k of every row, then entry k + 1 (Bell & Garland
-/// 2009). ELLPACK-R has the lengths of the rows too, so that the product leaves the padding out (Kreutzer et al. 2012,
-/// listing 1).
+/// 2009). ELLPACK-R also stores row lengths, so that the product skips the padding (Kreutzer et al. 2012, listing 1).
 template <std::floating_point T, Padding padding>
 struct EllpackFormat {
   using Value = T;
   static constexpr std::string_view name = padding == Padding::skipped ? "ellpack-r" : "ellpack";
   static constexpr std::int64_t group_rows = 8;
 
-  /// Throws std::invalid_argument where padding takes more than 1 GiB and four times the matrix itself.
+  /// Throws std::invalid_argument if padding takes more than 1 GiB and four times the matrix itself.
   EllpackFormat(const CsrMatrix<T>& matrix, Device device, const Options& given);
 
   static void arrays(auto& self, auto&& visit) {
@@ -24,7 +23,7 @@ struct EllpackFormat {
     visit("values", self.values, self.entries);
   }
 
-  /// A thread moves a row with its padding: neighbouring threads write neighbouring entries.
+  /// Moves a row with its padding by one thread: adjacent threads write adjacent entries.
   struct Rows {
     Entries<T> source;
     std::int64_t width, stride;
@@ -69,10 +68,10 @@ struct EllpackFormat {
   std::int64_t nonzeros;
   std::int64_t width;            ///< of the longest row
   std::int64_t stride;           ///< rows, rounded up to whole groups
-  std::int64_t entries;          ///< width x stride
-  Vector<std::int32_t> lengths;  ///< of each row, without padding: ELLPACK-R only; stride
-  Vector<std::int32_t> columns;  ///< width x stride; padding has a column that the product reads anyway
-  Vector<T> values;              ///< width x stride; and the value 0
+  std::int64_t entries;          ///< width times stride
+  Vector<std::int32_t> lengths;  ///< [stride]: of each row, without padding; ELLPACK-R only
+  Vector<std::int32_t> columns;  ///< [width][stride]; padding has a column that the product reads anyway
+  Vector<T> values;              ///< [width][stride]; padding is 0
 };
 
 template <class T>

@@ -1,9 +1,9 @@
 // Stored: step by step, the values and 32-bit columns of `threads` entries of every row; the 32-bit number of steps of
-// each row. A product moves sizeof(T) + 4 bytes per entry, rows padded to a multiple of `threads`, 4 a row, and x and y
-// once.
+// each row. A product moves sizeof(T) + 4 bytes per entry, with rows padded to a multiple of `threads`, 4 a row, and x
+// and y once.
 //
-// On the host a slot is what a thread is on a GPU: 256 of them go through all steps with their sums in the L1 cache,
-// as far as the longest of their rows.
+// On the host a slot stands for a thread of a GPU: 256 slots go through the steps of their longest row with their sums
+// in the L1 cache.
 
 #include "operators/stored/ellr_t/ellr_t.hpp"
 
@@ -38,8 +38,8 @@ std::int64_t steps_of(const CsrMatrix<T>& matrix, std::int64_t row, std::int64_t
   return (matrix.row_offsets[row + 1] - matrix.row_offsets[row] + threads - 1) / threads;
 }
 
-/// Bytes that a GPU reads of an array of words of `word` bytes: memory comes in pieces, of 64 bytes on an H200, each of
-/// which goes as far as the longest of the rows in it.
+/// Bytes that a GPU reads of an array of words of `word` bytes: memory is read in pieces of 64 bytes on an H200, each
+/// as far as the longest of its rows.
 template <std::floating_point T>
 std::int64_t bytes_of_pieces(const CsrMatrix<T>& matrix, std::int64_t threads, std::int64_t word) {
   constexpr std::int64_t piece = 64;
@@ -56,9 +56,9 @@ std::int64_t bytes_of_pieces(const CsrMatrix<T>& matrix, std::int64_t threads, s
   return steps * bytes_per_step;
 }
 
-/// More threads per row pad it more, but keep rows of different lengths out of one another's pieces of memory. They
-/// also add up what they have, and four steps of more than 8 are longer than most rows: on an H200 up to 8 pay as soon
-/// as one thread would make the GPU read a tenth more.
+/// More threads per row mean more padding, but fewer rows of different lengths per piece of memory. More than 8 threads
+/// do not pay, since four steps are then longer than most rows: on an H200 up to 8 pay as soon as one thread would make
+/// the GPU read a tenth more.
 template <std::floating_point T>
 int best_threads(const CsrMatrix<T>& matrix) {
   const auto bytes_with = [&](int threads) {
@@ -77,7 +77,7 @@ int best_threads(const CsrMatrix<T>& matrix) {
   return 10 * alone > 11 * least ? best : 1;
 }
 
-/// The threads per row that are given, or the best.
+/// The threads per row of option T, or the best.
 template <std::floating_point T>
 int chosen_threads(const CsrMatrix<T>& matrix, const Options& given) {
   const std::string_view text = value_of(options[0], "ellr-t", given);
@@ -89,7 +89,7 @@ int chosen_block_size(Device device, const Options& given) {
   return static_cast<int>(*parse_positive(value_of(options[1], "ellr-t", given)));
 }
 
-/// sums[i] is the product of slot first + i with x.
+/// sums[i] = product of slot first + i with x.
 template <std::floating_point T>
 void multiply_slots(const EllrT<T>& a, const T* x, T* sums, std::int64_t first, std::int64_t last) {
   const std::int32_t* steps = a.steps.data();
@@ -101,7 +101,7 @@ void multiply_slots(const EllrT<T>& a, const T* x, T* sums, std::int64_t first, 
   }
 }
 
-/// The sum of a row's slots, pairs of pairs.
+/// Sum of a row's slots, pairwise.
 template <std::floating_point T>
 T sum_of_slots(T* sums, int threads) {
   for (int distance = threads / 2; distance > 0; distance /= 2)
@@ -159,7 +159,7 @@ OperatorDescription ellr_t() {
                                 "Vazquez et al. 2012; Ortega et al. 2013", options);
 }
 
-// For the GPU.
+// Used by the GPU's version.
 template struct EllrT<double>;
 template struct EllrT<float>;
 

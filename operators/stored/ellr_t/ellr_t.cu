@@ -1,6 +1,6 @@
-// ELLR-T on the GPU: T threads per row, thread t of row i at slot i T + t. In each step a warp reads 32 neighbouring
-// entries, T of each of 32 / T rows; four steps and the next four are in flight together. A row's threads stop at its
-// own last step, and add up what they have by shuffles.
+// ELLR-T on the GPU: T threads per row, thread t of row i at slot i T + t. In each step a warp's load is of 32
+// contiguous entries, T of each of 32 / T rows; four steps and the next four are in flight together. A row's threads
+// stop at its own last step, and add up their sums by shuffles.
 //
 // Moves sizeof(T) + 4 bytes per entry, rows padded to a multiple of T, and 2 sizeof(T) + 4 an unknown.
 //

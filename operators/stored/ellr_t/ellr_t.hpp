@@ -7,17 +7,17 @@
 namespace femcg::operators {
 
 /// ELLPACK-R for T threads per row (Vazquez et al. 2012; Ortega et al. 2013). Thread t of row i is slot i T + t; entry
-/// k T + t of a row is that slot's in step k, and all slots of step k come before those of step k + 1. Padding up to a
-/// row's own last step is multiplied, that up to the longest row's left out.
+/// k T + t of a row is that slot's entry of step k, and all slots of step k come before those of step k + 1. Padding up
+/// to a row's own last step is multiplied, further padding up to the longest row is skipped.
 template <std::floating_point T>
 struct EllrT {
   using Value = T;
   static constexpr std::string_view name = "ellr-t";
 
-  /// Options T, and of the GPU block_size. Throws std::invalid_argument where padding takes too much.
+  /// Options T and, on the GPU, block_size. Throws std::invalid_argument if padding takes too much.
   EllrT(const CsrMatrix<T>& matrix, Device device, const Options& given);
 
-  /// Options of every chunk of the matrix, with the same number of threads per row.
+  /// Options of every chunk of the matrix, with one number of threads per row.
   static Options options_of_chunks(const CsrMatrix<T>& matrix, Options given);
 
   static void arrays(auto& self, auto&& visit) {
@@ -26,7 +26,7 @@ struct EllrT {
     visit("values", self.values, self.entries);
   }
 
-  /// A thread per slot moves what that slot multiplies, with all padding.
+  /// Moves the entries of a slot, padding included, by one thread.
   struct Slots {
     Entries<T> source;
     std::int64_t threads, most_steps, slots;
@@ -40,7 +40,7 @@ struct EllrT {
     move(slots, Slots{source, threads, most_steps, slots}, columns, values);
   }
 
-  /// Takes block_size, on a GPU.
+  /// Sets block_size, on a GPU.
   void launch_as(const Options& given);
 
   std::int64_t read_bytes(Device) const {
@@ -77,12 +77,12 @@ struct EllrT {
   int block_size;                 ///< threads of a block of the GPU
   int threads;                    ///< per row: a power of two up to 32
   std::int64_t most_steps;        ///< of the longest row
-  std::int64_t slots;             ///< rows x threads, rounded up to rows in multiples of 32
-  std::int64_t entries;           ///< most_steps x slots
+  std::int64_t slots;             ///< rows times threads, rows rounded up to a multiple of 32
+  std::int64_t entries;           ///< most_steps times slots
   std::int64_t steps_in_all = 0;  ///< of all rows
   Vector<std::int32_t> steps;     ///< of each row: its entries over threads, rounded up
-  Vector<std::int32_t> columns;   ///< most_steps x slots
-  Vector<T> values;               ///< most_steps x slots
+  Vector<std::int32_t> columns;   ///< [most_steps][slots]
+  Vector<T> values;               ///< [most_steps][slots]
 };
 
 OperatorDescription ellr_t();

@@ -1,8 +1,8 @@
 // Stored: `width` values and 32-bit columns per row, entry k of all rows before entry k + 1; the rest row by row, with
-// the row and a 64-bit offset for every row that has a rest. A product moves sizeof(T) + 4 bytes per entry, the padding
-// included, 12 a row that has a rest, and x and y once.
+// a row number and a 64-bit offset for every row with a rest. A product moves sizeof(T) + 4 bytes per entry, padding
+// included, 12 a row with a rest, and x and y once.
 //
-// A block of rows goes through all columns of the padded part with its sums in the L1 cache, then through its rest.
+// A block of rows goes through all columns of the padded part with its sums in the L1 cache, then through the rest.
 
 #include "operators/stored/hyb/hyb.hpp"
 
@@ -32,8 +32,8 @@ std::int64_t length_of(const CsrMatrix<T>& matrix, std::int64_t row) {
   return matrix.row_offsets[row + 1] - matrix.row_offsets[row];
 }
 
-/// Bell & Garland's width: the largest k so that at least a third of the rows, and at least 4096, have k entries or
-/// more. They found the padded part three times as fast as coordinates, and too few rows to fill a GPU below 4096.
+/// Bell & Garland's width: the largest k such that at least a third of the rows, and at least 4096, have k entries or
+/// more. They found the padded part three times as fast as coordinates, and fewer than 4096 rows too few to fill a GPU.
 template <std::floating_point T>
 std::int64_t typical_width(const CsrMatrix<T>& matrix) {
   constexpr std::int64_t relative_speed = 3, enough_rows = 4096;
@@ -47,7 +47,7 @@ std::int64_t typical_width(const CsrMatrix<T>& matrix) {
   return width;
 }
 
-/// The width that is given, or the typical one.
+/// The width of option width, or the typical one.
 template <std::floating_point T>
 std::int64_t chosen_width(const CsrMatrix<T>& matrix, const Options& given) {
   const std::string_view text = value_of(options[0], "hyb", given);
@@ -55,7 +55,7 @@ std::int64_t chosen_width(const CsrMatrix<T>& matrix, const Options& given) {
   return std::min(parse_positive(text).value_or(0), longest_row(matrix));
 }
 
-/// The rows that are longer than the padded part.
+/// Lists the rows that are longer than the padded part.
 template <std::floating_point T>
 void list_rest(const CsrMatrix<T>& matrix, Hyb<T>& to) {
   const std::int64_t slices = to.stride / Hyb<T>::slice_rows;
@@ -78,7 +78,7 @@ void list_rest(const CsrMatrix<T>& matrix, Hyb<T>& to) {
   to.entries += offsets.back();
 }
 
-/// sum of values[k] x[columns[k]] over first <= k < last.
+/// Sum of values[k] x[columns[k]] over first <= k < last.
 template <std::floating_point T>
 T rest_times_vector(const T* values, const std::int32_t* columns, const T* x, std::int64_t first, std::int64_t last) {
   Quad<T> sums{};
@@ -89,7 +89,7 @@ T rest_times_vector(const T* values, const std::int32_t* columns, const T* x, st
   return sum;
 }
 
-/// sums[i] is the product of row first + i with x.
+/// sums[i] = product of row first + i with x.
 template <std::floating_point T>
 void multiply_block(const Hyb<T>& a, const T* x, T* sums, std::int64_t first, std::int64_t last) {
   constexpr std::int64_t slice_rows = Hyb<T>::slice_rows;
@@ -138,7 +138,7 @@ OperatorDescription hyb() {
   return describe_stored<Hyb>("ELLPACK for the typical row, coordinates for the rest", "Bell & Garland 2009", options);
 }
 
-// For the GPU.
+// Used by the GPU's version.
 template struct Hyb<double>;
 template struct Hyb<float>;
 

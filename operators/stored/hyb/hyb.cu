@@ -1,10 +1,10 @@
-// The hybrid format on the GPU, in one kernel and without atomics. A warp takes a slice of 32 rows: first a thread a
-// row through the padded part, entry k of 32 neighbouring rows at once, as far as each row goes, four entries and the
-// next four in flight; then 8 threads per row, four rows together, through the rows of the slice that have a rest,
-// whose sums are handed to the threads of these rows. y is written once, and all sums have one order.
+// The hybrid format on the GPU, in one kernel and without atomics, one warp per slice of 32 rows: first one thread a
+// row goes through the padded part, with contiguous loads of entry k of 32 neighbouring rows, as far as each row goes,
+// four entries and the next four in flight; then 8 threads a row, four rows together, go through the rows of the slice
+// with a rest, and pass their sums to the threads of these rows. y is written once, and all sums are in a fixed order.
 //
-// Moves sizeof(T) + 4 bytes per nonzero, 2 sizeof(T) + 4 + 1/8 an unknown, and 12 a row that has a rest. Padding is
-// skipped (as ELLPACK-R does, which Bell & Garland's kernel does not): it is stored, but not read.
+// Moves sizeof(T) + 4 bytes per nonzero, 2 sizeof(T) + 4 + 1/8 an unknown, and 12 a row with a rest. Padding is stored
+// but not read (as in ELLPACK-R, unlike Bell & Garland's kernel).
 //
 // Bell & Garland 2009, "Implementing sparse matrix-vector multiplication on throughput-oriented processors".
 
@@ -16,14 +16,14 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr int block_threads = 256, resident_blocks = 4;  ///< a multiprocessor: at most 64 registers per thread
-constexpr int rest_threads = 8;                          ///< a row with a rest
+constexpr int block_threads = 256, resident_blocks = 4;  ///< per multiprocessor: at most 64 registers per thread
+constexpr int rest_threads = 8;                          ///< per row with a rest
 
 /// Hyb as plain pointers.
 template <class T>
 struct Parted {
   std::int64_t rows;
-  const std::int32_t* lengths;  ///< in the padded part
+  const std::int32_t* lengths;  ///< of rows in the padded part
   cuda::Slots<T> padded;        ///< rows, in whole slices
   const std::int32_t* rest_of_slice;
   const std::int32_t* rest_rows;
@@ -32,7 +32,7 @@ struct Parted {
   const T* rest_values;
 };
 
-/// What the rest adds to the row of this thread. All lanes of the warp that has the slice call it.
+/// Sum of the rest of this thread's row. Called by all lanes of the slice's warp.
 template <class T>
 __device__ T rest_of_row(const Parted<T>& a, const T* x, std::int64_t slice) {
   constexpr int rows_together = cuda::threads_per_warp / rest_threads;

@@ -5,19 +5,19 @@
 namespace femcg::operators {
 
 /// ELLPACK for the typical row, coordinates for the rest (Bell & Garland 2009). The rest has one coordinate for all
-/// entries of a row: entries [rest_offsets[i], rest_offsets[i + 1]) are in row rest_rows[i]. Rows ascend, those of a
-/// slice of 32 rows are [rest_of_slice[s], rest_of_slice[s + 1]): whoever has a slice's padded part adds its rest,
-/// without atomics and in a fixed order.
+/// entries of a row: entries [rest_offsets[i], rest_offsets[i + 1]) are of row rest_rows[i]. Rows ascend; those of
+/// slice s of 32 rows are [rest_of_slice[s], rest_of_slice[s + 1]): the warp of a slice's padded part also adds its
+/// rest, without atomics and in a fixed order.
 template <std::floating_point T>
 struct Hyb {
   using Value = T;
   static constexpr std::string_view name = "hyb";
   static constexpr std::int64_t slice_rows = 32;
 
-  /// Option width. Throws std::invalid_argument where padding takes too much.
+  /// Option width. Throws std::invalid_argument if padding takes too much.
   Hyb(const CsrMatrix<T>& matrix, Device device, const Options& given);
 
-  /// Options of every chunk of the matrix, with padded parts of the same width.
+  /// Options of every chunk of the matrix, with one width of the padded part.
   static Options options_of_chunks(const CsrMatrix<T>& matrix, Options given);
 
   static void arrays(auto& self, auto&& visit) {
@@ -31,7 +31,7 @@ struct Hyb {
     visit("rest values", self.rest_values, self.entries - self.width * self.stride);
   }
 
-  /// A thread moves what of a row is in the padded part, with its padding.
+  /// Moves a row's entries of the padded part, padding included, by one thread.
   struct PaddedRows {
     Entries<T> source;
     std::int64_t width, stride;
@@ -39,7 +39,7 @@ struct Hyb {
     constexpr std::int64_t from(std::int64_t row, std::int64_t k) const { return source.place(row, k); }
     constexpr std::int64_t to(std::int64_t row, std::int64_t k) const { return k * stride + row; }
   };
-  /// Eight threads move what of a row is beyond `width` entries.
+  /// Moves a row's entries beyond `width` by eight threads.
   struct RestRows {
     static constexpr std::int64_t threads = 8;
     Entries<T> source;
@@ -61,7 +61,7 @@ struct Hyb {
          rest_columns, rest_values);
   }
 
-  /// The GPU skips padding, by the lengths of rows.
+  /// The GPU skips padding, by the row lengths.
   std::int64_t read_bytes(Device device) const {
     constexpr std::int64_t entry_bytes = sizeof(T) + sizeof(std::int32_t);
     const std::int64_t lists = rest_of_slice.bytes() + rest_rows.bytes() + rest_offsets.bytes();
@@ -69,7 +69,7 @@ struct Hyb {
   }
   std::map<std::string, std::string> chosen() const { return {{"width", std::to_string(width)}}; }
 
-  /// Entries before a row that begins a slice, padding included.
+  /// Entries, padding included, before the slice that begins with a row, or before the next slice.
   auto work() const {
     return [this](std::int64_t row) {
       return row * width + rest_offsets[rest_of_slice[(row + slice_rows - 1) / slice_rows]];
@@ -79,7 +79,7 @@ struct Hyb {
     using Value = T;
     struct Row {
       std::int32_t number, count, padded;  ///< entries, and those in the padded part
-      std::int64_t rest;                   ///< where the others begin
+      std::int64_t rest;                   ///< first entry of the rest
     };
     std::int32_t rows;
     std::int64_t stride;
@@ -124,9 +124,9 @@ struct Hyb {
   std::int64_t stride;   ///< rows, rounded up to whole slices
   std::int64_t entries;  ///< of both parts, padding included
   std::int64_t rest_row_count = 0;
-  Vector<std::int32_t> columns;  ///< width x stride
-  Vector<T> values;              ///< width x stride
-  Vector<std::int32_t> lengths;  ///< of the padded part's rows without padding; stride
+  Vector<std::int32_t> columns;  ///< [width][stride]
+  Vector<T> values;              ///< [width][stride]
+  Vector<std::int32_t> lengths;  ///< [stride]: of rows in the padded part, without padding
   Vector<std::int32_t> rest_of_slice;
   Vector<std::int32_t> rest_rows;
   Vector<std::int64_t> rest_offsets;

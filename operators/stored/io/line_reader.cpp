@@ -19,7 +19,7 @@ LineReader::LineReader(const std::filesystem::path& file, std::int64_t block_byt
   stream_.open(file, std::ios::binary);
   if (!stream_)
     throw MatrixMarketError(0, fmt::format("the file cannot be opened for reading ({})", std::strerror(errno)));
-  // A small file needs no large buffer; a byte more than it has, so that its end is seen at once.
+  // Small buffers for small files, one byte larger than the file to see its end immediately.
   const bool regular = std::filesystem::is_regular_file(file, ignored);
   const std::uintmax_t size = regular ? std::filesystem::file_size(file, ignored) : 0;
   const bool small = regular && !ignored && size < static_cast<std::uintmax_t>(block_bytes);

@@ -10,21 +10,21 @@
 
 namespace femcg::operators {
 
-/// A text file in blocks of whole lines, so that a file larger than the memory can be read, and a pipe. The file is
-/// copied rather than mapped: one that shrinks meanwhile is an error then and not a crash.
+/// Reads a text file in blocks of whole lines, which allows for pipes and for files larger than the memory. Files are
+/// copied rather than mapped: a file that shrinks meanwhile gives an error instead of a crash.
 class LineReader {
  public:
-  /// Throws MatrixMarketError where the file is missing, a folder or unreadable.
+  /// Throws MatrixMarketError if the file is missing, a folder or unreadable.
   explicit LineReader(const std::filesystem::path& file, std::int64_t block_bytes = 32 << 20);
 
-  /// The next line, without its line end; nothing after the last. Valid until the next call, as the block is.
+  /// The next line, without its line end; nothing after the last. Valid, as is the block, until the next call.
   std::optional<std::string_view> next_line();
-  /// The rest of the current block of lines, else the next block; empty after the last. The caller counts the lines of
-  /// a block in `passed`. Throws MatrixMarketError where a line is longer than a block, or reading fails.
+  /// The rest of the current block of lines, else the next block; empty after the last. The caller reports the lines of
+  /// a block by passed(). Throws MatrixMarketError if a line is longer than a block, or reading fails.
   std::string_view next_block();
   void passed(std::int64_t lines) { line_ += lines; }
 
-  /// Number of the last line that was given, counted from 1.
+  /// Number of the last line returned, from 1.
   std::int64_t line() const { return line_; }
 
  private:
@@ -32,8 +32,8 @@ class LineReader {
 
   std::ifstream stream_;
   Vector<char> buffer_;
-  std::string_view lines_;  ///< whole lines not yet given, in the buffer
-  std::string_view rest_;   ///< the beginning of a line, behind them
+  std::string_view lines_;  ///< whole lines not yet returned, in the buffer
+  std::string_view rest_;   ///< beginning of a line, behind them
   std::int64_t line_ = 0;
 };
 

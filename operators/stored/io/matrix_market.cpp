@@ -26,7 +26,7 @@ std::string lower_case(std::string_view word) {
   return text;
 }
 
-/// Refuses what is no Matrix Market file at all.
+/// Throws MatrixMarketError for a file that is not in Matrix Market format.
 void check_kind(std::string_view line) {
   if (line.starts_with("\x1f\x8b"))
     throw MatrixMarketError(1, "the file is compressed; unpack it first, with gunzip or tar");
@@ -40,7 +40,7 @@ void check_kind(std::string_view line) {
 
 MatrixField field_of(const std::string& word) {
   if (word == "complex") throw MatrixMarketError(1, "the matrix is complex, and femcg has real matrices only");
-  // Earlier versions of the format wrote double.
+  // Earlier versions of the format used `double`.
   if (word == "real" || word == "double") return MatrixField::real;
   if (word == "integer") return MatrixField::integer;
   if (word == "pattern") return MatrixField::pattern;
@@ -59,7 +59,7 @@ MatrixSymmetry symmetry_of(const std::string& word) {
 }
 
 EntryFormat read_header(LineReader& reader) {
-  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // that some editors put before a text
+  constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // put before a text by some editors
   auto line = reader.next_line();
   if (!line) throw MatrixMarketError(1, "the file is empty");
   if (line->starts_with(byte_order_mark)) line->remove_prefix(byte_order_mark.size());
@@ -86,7 +86,7 @@ EntryFormat read_header(LineReader& reader) {
   return header;
 }
 
-/// One number of the size line.
+/// Parses a number of the size line.
 std::int64_t size_from(std::int64_t line, std::string_view word, const char* what, std::int64_t most) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
@@ -124,7 +124,7 @@ void read_size_line(LineReader& reader, EntryFormat& format) {
                                                                   : n * (n - 1) / 2;
 }
 
-/// Where in the file an entry of the matrix is given, or a sum of several becomes too large.
+/// Line of the file at which an entry, or the sum of its duplicates, leaves the range.
 std::int64_t line_of(const OutOfRange& wanted, const EntryParser& parser, Mirror mirror) {
   std::int64_t position = 0;
   double sum = 0;
@@ -195,7 +195,7 @@ MatrixFile read_matrix_market(const std::filesystem::path& file) {
 
 namespace {
 
-/// Writes the lines of rows [0, rows), which `add(row, text)` appends, in pieces.
+/// Writes the lines of rows [0, rows), which `add(row, text)` appends, in pieces of 1 MiB.
 template <class Add>
 void write_lines(std::ostream& stream, std::int64_t rows, const Add& add) {
   constexpr std::size_t piece = 1 << 20;

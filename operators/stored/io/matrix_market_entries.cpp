@@ -21,7 +21,7 @@ std::string_view without_leading_blanks(std::string_view text) {
   return text;
 }
 
-/// body(line) for every line of a text of whole lines (the last may lack its end).
+/// Calls body(line) for every line of a text (the last line may lack its end).
 template <class Body>
 void for_lines(std::string_view text, const Body& body) {
   while (!text.empty()) {
@@ -31,16 +31,16 @@ void for_lines(std::string_view text, const Body& body) {
   }
 }
 
-/// Some of the lines of a block, parsed by one thread.
+/// Lines of a block that one thread parses.
 struct Piece {
   std::string_view text;
   std::int64_t lines = 0;
   std::int64_t entries = 0;
-  std::vector<std::int64_t> without_entry;  ///< lines, counted from the piece's first
+  std::vector<std::int64_t> without_entry;  ///< line numbers within the piece
   std::exception_ptr failure;
 };
 
-/// Cuts a block at line ends into about `count` pieces of one size.
+/// Cuts a block at line ends into about `count` pieces of equal size.
 std::vector<Piece> cut(std::string_view block, std::int64_t count) {
   std::vector<Piece> pieces;
   const std::size_t target = block.size() / static_cast<std::size_t>(count) + 1;
@@ -67,7 +67,7 @@ void count_lines(Piece& piece) {
   throw MatrixMarketError(line, fmt::format("{} is not a number", in_quotes(word)));
 }
 
-/// C and Fortran write a plus sign, which from_chars does not read.
+/// Removes a plus sign, as written by C and Fortran, which from_chars does not read.
 std::string_view without_plus(std::string_view word) {
   if (word.size() > 1 && word[0] == '+' && word[1] != '-') word.remove_prefix(1);
   return word;
@@ -75,7 +75,7 @@ std::string_view without_plus(std::string_view word) {
 
 double real_number(std::int64_t line, std::string_view word) {
   if (const std::size_t exponent = word.find_first_of("dD"); exponent != std::string_view::npos && exponent > 0) {
-    std::string with_e(word);  // Fortran's, of double precision
+    std::string with_e(word);  // Fortran's exponent of double precision
     with_e[exponent] = 'e';
     if (with_e.find_first_not_of("0123456789+-.e") == std::string::npos) return real_number(line, with_e);
   }
@@ -84,7 +84,7 @@ double real_number(std::int64_t line, std::string_view word) {
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error == std::errc::invalid_argument || end != digits.data() + digits.size()) refuse_number(line, word);
   if (error == std::errc::result_out_of_range) {
-    // Too large or too small? strtod tells; what is too small is rounded, as any number is.
+    // strtod tells numbers that are too large from those that are too small, which are rounded as any number is.
     value = std::strtod(std::string(digits).c_str(), nullptr);
     if (std::abs(value) >= 1)
       throw MatrixMarketError(line, fmt::format("{} is too large for double precision (1.8e308)", in_quotes(word)));
@@ -185,7 +185,7 @@ class PieceParser {
     throw MatrixMarketError(line_, fmt::format("a line of this file holds {}, not {}{}", what, in_quotes(line), hint));
   }
 
-  /// The first row of a column that an `array` holds.
+  /// First row of a column stored in an `array`.
   std::int32_t first_row(std::int32_t column) const {
     if (format_.symmetry == MatrixSymmetry::general) return 0;
     return format_.symmetry == MatrixSymmetry::symmetric ? column : column + 1;
@@ -203,7 +203,7 @@ class PieceParser {
   const EntryFormat& format_;
   std::int64_t line_;
   std::int64_t entry_;
-  bool unfinished_ = false;            ///< the line at hand lacks its end, which only the last of a file can
+  bool unfinished_ = false;            ///< the current line has no end; only the last of a file can
   std::int32_t row_ = 0, column_ = 0;  ///< of the next value of an `array`
 };
 
@@ -232,7 +232,7 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::int64_t EntryParser::parse(std::string_view block, std::int64_t first_line) {
-  // More pieces than threads, since lines differ in cost; a small block is not worth waking them.
+  // More pieces than threads, since lines differ in cost; a small block is not worth waking threads.
   const std::int64_t most = static_cast<std::int64_t>(block.size()) / (64 << 10) + 1;
   std::vector<Piece> pieces = cut(block, std::min<std::int64_t>(most, 4 * omp_get_max_threads()));
   const auto size = static_cast<std::int64_t>(pieces.size());

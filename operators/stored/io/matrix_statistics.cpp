@@ -12,7 +12,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// The sums, counts and maxima over some rows.
+/// Sums, counts and maxima over some rows.
 struct Tally {
   std::map<std::int32_t, std::int32_t> rows_of_length;
   std::int64_t unmatched = 0;
@@ -29,7 +29,7 @@ struct Tally {
   }
 };
 
-/// The position of entry (row, column), -1 where there is none.
+/// Index of entry (row, column), -1 if there is none.
 template <class T>
 std::int64_t find(const CsrMatrix<T>& matrix, std::int32_t row, std::int32_t column) {
   const std::int32_t* first = matrix.columns.data() + matrix.row_offsets[row];
@@ -112,7 +112,7 @@ std::int64_t cached_input_bytes(std::span<const std::int64_t> row_offsets, std::
   mesh::FirstFailure failure;
 #pragma omp parallel reduction(+ : lines)
   {
-    std::vector<std::int64_t> last_block;  // that touched a line
+    std::vector<std::int64_t> last_block;  // the last block that used each line
     failure.guard(mesh::FirstFailure::preparation, [&] { last_block.assign(rows / words_per_line + 1, -1); });
 #pragma omp for schedule(static)
     for (std::int64_t block = 0; block < blocks; ++block)

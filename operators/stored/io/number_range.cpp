@@ -8,7 +8,8 @@ namespace femcg::operators {
 
 namespace {
 
-/// The entry of a row that has the largest magnitude; a value that is not finite counts as the largest.
+/// The entry of a row with the largest magnitude, if the row is out of range; a value that is not finite counts as the
+/// largest.
 std::optional<OutOfRange> check_row(const CsrMatrix<double>& matrix, std::int32_t row, const NumberRange& range) {
   double most = 0;
   std::int64_t at = -1;

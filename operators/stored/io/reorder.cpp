@@ -15,13 +15,13 @@ namespace femcg::operators {
 
 namespace {
 
-/// Where the entries of a matrix are.
+/// Sparsity pattern of a matrix.
 struct Structure {
   Vector<std::int64_t> row_offsets;
   Vector<std::int32_t> columns;
 };
 
-/// The columns of a row of a matrix or a structure.
+/// The columns of a row of a matrix or a pattern.
 template <class Rows>
 std::span<const std::int32_t> row_of(const Rows& matrix, std::int64_t i) {
   return matrix.columns.span().subspan(matrix.row_offsets[i], matrix.row_offsets[i + 1] - matrix.row_offsets[i]);
@@ -41,7 +41,7 @@ bool has_symmetric_structure(const CsrMatrix<T>& matrix) {
          }) == 0;
 }
 
-/// The structure of A', columns ascending since the rows of A are taken in order.
+/// The pattern of A', columns ascending since the rows of A are processed in order.
 template <class T>
 Structure transposed(const CsrMatrix<T>& matrix) {
   Structure result{Vector<std::int64_t>(matrix.rows + std::int64_t{1}), Vector<std::int32_t>(matrix.nonzeros())};
@@ -55,7 +55,7 @@ Structure transposed(const CsrMatrix<T>& matrix) {
   return result;
 }
 
-/// The structure of A + A'.
+/// The pattern of A + A'.
 template <class T>
 Structure symmetrised(const CsrMatrix<T>& matrix) {
   const Structure transpose = transposed(matrix);
@@ -79,7 +79,7 @@ Structure symmetrised(const CsrMatrix<T>& matrix) {
   return sum;
 }
 
-/// The old number of every new row.
+/// Inverse of a permutation: the old number of every new row.
 std::vector<std::int32_t> inverse(std::span<const std::int32_t> permutation, std::int32_t rows) {
   std::vector<std::int32_t> old(rows, -1);
   for (std::size_t i = 0; i < permutation.size(); ++i) {

@@ -1,8 +1,8 @@
-// Stored: values and 32-bit columns, diagonal by diagonal, rows sorted by length; a 64-bit offset a diagonal; the
-// 32-bit length and place of each row. A product moves sizeof(T) + 4 bytes per nonzero, 8 a row, and x and y once.
+// Stored: values and 32-bit columns, diagonal by diagonal, rows sorted by length; a 64-bit offset per diagonal; the
+// 32-bit length and number of each row. A product moves sizeof(T) + 4 bytes per nonzero, 8 a row, and x and y once.
 //
-// Diagonal by diagonal would read and write y as often as the longest row has entries: a block of rows goes through all
-// of its diagonals with its sums in the L1 cache. Threads share blocks by entries.
+// Diagonal by diagonal would read and write y as often as the longest row has entries: instead a block of rows goes
+// through all of its diagonals with its sums in the L1 cache. Threads take blocks with about equal entries.
 
 #include "operators/stored/jad/jad.hpp"
 
@@ -17,11 +17,11 @@ namespace femcg::operators {
 
 namespace {
 
-/// A diagonal that is so long begins at a multiple of `alignment` entries, so that 32 threads of a GPU read whole
-/// sectors of memory; for a short one that would cost more than it saves.
+/// Diagonals of at least this length begin at multiples of `alignment` entries, so that 32 threads of a GPU load whole
+/// sectors; for shorter ones the gaps would cost more than they save.
 constexpr std::int64_t long_diagonal = 1024, alignment = 32;
 
-/// How many rows are longer than k, for every k below the longest row's.
+/// Number of rows longer than k, for every k below the longest row's length.
 template <std::floating_point T>
 std::vector<std::int64_t> count_longer(const CsrMatrix<T>& matrix, std::int64_t longest) {
   std::vector<std::int64_t> longer(static_cast<std::size_t>(longest));
@@ -33,10 +33,10 @@ std::vector<std::int64_t> count_longer(const CsrMatrix<T>& matrix, std::int64_t 
   return longer;
 }
 
-/// Sorts the rows by counting.
+/// Sorts the rows by length, with a counting sort.
 template <std::floating_point T>
 void place_rows(const CsrMatrix<T>& matrix, const std::vector<std::int64_t>& longer, JaggedDiagonals<T>& to) {
-  std::vector<std::int64_t> next(longer);  // the next position for a row of length k; those of length 0 come last
+  std::vector<std::int64_t> next(longer);  // next position for a row of length k; rows of length 0 come last
   next.push_back(0);
   for (std::int64_t row = 0; row < matrix.rows; ++row) {
     const std::int64_t length = matrix.row_offsets[row + 1] - matrix.row_offsets[row];
@@ -46,7 +46,7 @@ void place_rows(const CsrMatrix<T>& matrix, const std::vector<std::int64_t>& lon
   }
 }
 
-/// sums[i] is the product of the row at position first + i with x.
+/// sums[i] = product of the row at position first + i with x.
 template <std::floating_point T>
 void multiply_block(const JaggedDiagonals<T>& a, const T* x, T* sums, std::int64_t first, std::int64_t last) {
   std::fill(sums, sums + (last - first), T(0));
@@ -60,7 +60,7 @@ void multiply_block(const JaggedDiagonals<T>& a, const T* x, T* sums, std::int64
   }
 }
 
-/// sum of sums[i] x[places[i]] over i < count, in double precision.
+/// Sum of sums[i] x[places[i]] over i < count, in double precision.
 template <std::floating_point T>
 double dot_of_places(const T* sums, const T* x, const std::int32_t* places, std::int64_t count) {
   Quad<double> four{};
@@ -110,7 +110,7 @@ OperatorDescription jad() {
                                           "Li & Saad 2013; Wang et al. 2017");
 }
 
-// For the GPU.
+// Used by the GPU's version.
 template struct JaggedDiagonals<double>;
 template struct JaggedDiagonals<float>;
 

@@ -1,10 +1,10 @@
-// Jagged diagonals on the GPU: a thread a position, so that a warp reads 32 neighbouring entries of a diagonal, whole
-// sectors where the diagonal is long; four entries of a row are in flight together. Neighbouring positions have rows of
-// one length, and no lane waits for another's longer row. y is written at the row's place; in matrices of finite
-// elements rows of one length have small gaps between them, which the L2 cache fills.
+// Jagged diagonals on the GPU: one thread a position, so that a warp loads 32 contiguous entries of a diagonal, in
+// whole sectors if the diagonal is long; four entries of a row are in flight together. Rows at adjacent positions have
+// equal length, so that lanes do not wait for longer rows. y is scattered to the rows; in finite element matrices rows
+// of one length have small gaps between them, which the L2 cache fills.
 //
-// Moves sizeof(T) + 4 bytes per nonzero, 2 sizeof(T) + 8 an unknown. One thread takes a row: a matrix with a few very
-// long rows is sell's or csr's.
+// Moves sizeof(T) + 4 bytes per nonzero, 2 sizeof(T) + 8 an unknown. As each row has one thread, matrices with a few
+// very long rows are better in sell or csr.
 //
 // Li & Saad 2013, "GPU-accelerated preconditioned iterative linear solvers"; Wang, Gu & Li 2017.
 

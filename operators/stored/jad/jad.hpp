@@ -4,9 +4,9 @@
 
 namespace femcg::operators {
 
-/// Jagged diagonals (Li & Saad 2013; Wang et al. 2017): rows sorted by length, the longest first; diagonal k has entry
-/// k of every row that is longer than k, and the row at position p is entry p of each of its diagonals. No padding;
-/// rows of one length keep their order.
+/// Jagged diagonals (Li & Saad 2013; Wang et al. 2017): rows sorted by length, longest first; diagonal k has entry k of
+/// every row longer than k, and the row at position p is entry p of each of its diagonals. No padding; rows of one
+/// length keep their order.
 template <std::floating_point T>
 struct JaggedDiagonals {
   using Value = T;
@@ -22,7 +22,7 @@ struct JaggedDiagonals {
     visit("values", self.values, self.entries);
   }
 
-  /// A thread per position moves its row: neighbouring threads write neighbouring entries.
+  /// Moves a row by one thread a position: adjacent threads write adjacent entries.
   struct Positions {
     Entries<T> source;
     const std::int64_t* offsets;
@@ -42,7 +42,7 @@ struct JaggedDiagonals {
   }
   std::map<std::string, std::string> chosen() const { return {}; }
 
-  /// Entries before the block that a position is in, or begins.
+  /// Entries before the block that contains a position, or that it begins.
   auto work() const {
     return [this](std::int64_t position) {
       return entries_before_block[static_cast<std::size_t>((position + rows_per_block - 1) / rows_per_block)];
@@ -71,9 +71,9 @@ struct JaggedDiagonals {
   std::int64_t nonzeros;
   std::int64_t width;            ///< entries of the longest row
   std::int64_t entries = 0;      ///< nonzeros, and gaps before long diagonals
-  Vector<std::int64_t> offsets;  ///< where each diagonal begins
-  Vector<std::int32_t> lengths;  ///< of the row at each position, never increasing
-  Vector<std::int32_t> places;   ///< the row at each position
+  Vector<std::int64_t> offsets;  ///< begin of each diagonal
+  Vector<std::int32_t> lengths;  ///< of the row at each position, non-increasing
+  Vector<std::int32_t> places;   ///< row at each position
   Vector<std::int32_t> columns;
   Vector<T> values;
   std::vector<std::int64_t> entries_before_block;

@@ -1,9 +1,9 @@
 // Stored: chunks of C rows, padded to the longest of each chunk, as values and 32-bit columns, entry k of the chunk's
-// rows before entry k + 1; a 64-bit offset per chunk; with sigma > 1 the 32-bit place of each row. A product moves
+// rows before entry k + 1; a 64-bit offset per chunk; with sigma > 1 the 32-bit number of each row. A product moves
 // sizeof(T) + 4 bytes per entry, padding included, 8 / C + 4 a row, and x and y once.
 //
-// Threads share blocks of chunks by entries. A chunk's C sums stay in registers, four to a pack; there is no remainder
-// to treat and no sum across a register, which short rows profit from.
+// Threads take blocks of chunks with about equal entries. A chunk's C sums stay in registers, four to a pack, without
+// remainders and without sums across a register, which benefits short rows.
 
 #include "operators/stored/sell/sell.hpp"
 
@@ -45,14 +45,14 @@ constexpr std::array options{
 };
 constexpr const OptionDescription& pjds_index = options[2];
 
-/// What the product reads, as plain pointers.
+/// Arrays of the matrix as plain pointers.
 template <std::floating_point Value>
 struct Chunks {
   std::int64_t rows;
   const std::int64_t* offsets;
   const std::int32_t* columns;
   const Value* values;
-  const std::int32_t* places;  ///< the row at each position; null where rows keep their order
+  const std::int32_t* places;  ///< row at each position; null if rows keep their order
 };
 
 /// y = A x on the rows of chunks first <= chunk < last.
@@ -83,7 +83,7 @@ void multiply_chunks(const Chunks<Value>& chunks, const T* x, T* y, std::int64_t
   }
 }
 
-/// sum of x_i y_i over the rows at positions first <= position < last.
+/// Sum of x_i y_i over the rows at positions first <= position < last.
 template <std::floating_point T>
 double dot_of_places(const T* x, const T* y, const std::int32_t* places, std::int64_t first, std::int64_t last) {
   Quad<double> sums{};
@@ -115,7 +115,7 @@ MultiplyChunks<T, Value> multiply_chunks_of(std::int64_t chunk_rows) {
   }
 }
 
-/// Value is T, or single precision in a loop of double precision.
+/// Value is T, or float in a loop of double precision.
 template <std::floating_point T, std::floating_point Value = T>
 class Sell final : public Operator<T> {
  public:
@@ -160,19 +160,19 @@ class Sell final : public Operator<T> {
   MultiplyChunks<T, Value> multiply_chunks_;
 };
 
-/// `rows` in whole chunks, one at least.
+/// `rows` rounded up to whole chunks, at least one.
 std::int64_t rounded_up(std::int64_t rows, std::int64_t chunk_rows) {
   return std::max<std::int64_t>(1, (rows + chunk_rows - 1) / chunk_rows) * chunk_rows;
 }
 
-/// Whether rows in their own order are padded by less than what their places would take.
+/// True if rows in their own order have less padding than the numbers of sorted rows would take.
 template <std::floating_point T>
 bool is_even(const CsrMatrix<T>& matrix, std::int64_t chunk_rows) {
   const std::int64_t padding = lists_of_sell(matrix, chunk_rows, 1).entries - matrix.nonzeros();
   return padding * std::int64_t{sizeof(T) + sizeof(std::int32_t)} < matrix.rows * std::int64_t{sizeof(std::int32_t)};
 }
 
-/// Bits of a stored column, as text.
+/// Option index: bits of a stored column.
 std::string_view chosen_index(Device device, const OptionDescription& option, std::string_view name,
                               const Options& given) {
   if (device == Device::host) require_default(option, name, given, "columns have 32 bits");
@@ -200,14 +200,14 @@ std::unique_ptr<Operator<T>> make_pjds(const Ingredients<T>& from, const Options
   return std::make_unique<Sell<T>>(std::move(matrix), std::move(diagonal));
 }
 
-/// The arrays of a matrix, with values of so many bytes and columns of 16 bits where these are insisted on.
+/// Estimate for a matrix with values of `value_bytes` each, and 16-bit columns if these are required.
 template <std::floating_point T, std::floating_point Value>
 StorageEstimate estimate_slices(const Extent<T>& of, const SellMatrix<Value>& lists, std::string_view index,
                                 std::int64_t value_bytes, bool own_ordering = false) {
   StorageEstimate estimate{.arrays = arrays_of(lists)};
   StoredArray &columns = estimate.arrays[0], &values = estimate.arrays[1];
   values.bytes = value_bytes * lists.entries;
-  const std::int64_t order = own_ordering ? lists.places.bytes() : 0;  // of x and y, and not read
+  const std::int64_t order = own_ordering ? lists.places.bytes() : 0;  // permutation of x and y, not read by products
   const std::int64_t stored = estimate.stored(), read = stored - order;
   estimate.product =
       value_bytes < std::int64_t{sizeof(T)}
@@ -226,11 +226,11 @@ StorageEstimate estimate_slices(const Extent<T>& of, const SellMatrix<Value>& li
   if (index == "auto") estimate.slack = saved;
   if (index == "16") estimate.product.moved_bytes -= saved;
   if (index == "auto") estimate.narrow_saves = saved;
-  if (index != "32") estimate.making += 2 * lists.entries;  // both columns are there while they are narrowed
+  if (index != "32") estimate.making += 2 * lists.entries;  // both kinds of columns exist during narrowing
   return estimate;
 }
 
-/// Of a matrix that does not lie on the GPU as a whole.
+/// Estimate for a matrix in chunks of rows on the GPU.
 template <std::floating_point Value>
 StorageEstimate estimate_chunks(const CsrMatrix<Value>& lengths, const Options& given, const ChunkBudget& budget) {
   StorageEstimate estimate = estimate_of(RowChunks<SellRows<Value>>(lengths, given, budget));
@@ -270,8 +270,8 @@ StorageEstimate estimate_pjds(const Extent<T>& of, const Options& given) {
 
 }  // namespace
 
-/// As given, or the defaults of the device. Quadrilaterals of degree p number p^2 unknowns per cell: 4608 rows are
-/// whole numbers of chunks of 32 of each kind of them, for all p up to 4.
+/// The shape of the options, or the defaults of the device. Quadrilaterals of degree p have p^2 unknowns per cell: 4608
+/// rows are whole chunks of 32 of each of their kinds, for all p up to 4.
 template <std::floating_point T>
 SellShape chosen_sell_shape(const CsrMatrix<T>& matrix, Device device, const Options& given) {
   const bool on_host = device == Device::host;

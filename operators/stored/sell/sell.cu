@@ -1,7 +1,7 @@
-// SELL-C-sigma on the GPU: a thread per row, so that a warp reads 32 values and 32 columns of neighbouring rows at
-// once; nine or sixteen entries of a row are in flight together. Columns are 16-bit offsets from the chunk's least
-// column where that fits, two of a row side by side. Moves sizeof(T) + 2 or 4 bytes per entry, padding included, (8 +
-// 4) / C a row and, where rows are sorted, 4, and x and y once (Kreutzer et al. 2012).
+// SELL-C-sigma on the GPU: one thread a row, so that a warp loads 32 contiguous values and columns of neighbouring
+// rows; nine or sixteen entries of a row are in flight together. Columns are 16-bit offsets from the chunk's least
+// column if these fit, two of a row adjacent. Moves sizeof(T) + 2 or 4 bytes per entry, padding included, (8 + 4) / C a
+// row and, if rows are sorted, 4, and x and y once (Kreutzer et al. 2012).
 
 #include <type_traits>
 
@@ -23,7 +23,7 @@ namespace femcg::operators {
 namespace {
 
 constexpr int block_threads = rows_per_run;
-constexpr int resident_blocks = 4;  ///< a multiprocessor: at most 64 registers per thread
+constexpr int resident_blocks = 4;  ///< per multiprocessor: at most 64 registers per thread
 constexpr int few = 9, many = 16;   ///< entries of a row in flight together; 9 are a row of bilinear quadrilaterals
 
 template <class T, class Column, class Value = T>
@@ -32,12 +32,12 @@ struct Chunks {
   const std::int64_t* offsets;
   const Column* columns;
   const Value* values;
-  const std::int32_t* places;  ///< the row at each position; null where rows keep their order
-  const std::int32_t* bases;   ///< the least column of each chunk; null where columns are whole
+  const std::int32_t* places;  ///< row at each position; null if rows keep their order
+  const std::int32_t* bases;   ///< least column of each chunk; null for 32-bit columns
 };
 
-/// The sum of a row of `length` entries, which is at `lane` of a chunk that begins at `values` and `columns`; `at_once`
-/// of them are in flight together. Those that are one batch too many repeat the first of the batch.
+/// Sum of a row of `length` entries, at `lane` of a chunk that begins at `values` and `columns`, with `at_once` entries
+/// in flight together. Loads beyond the end of the last batch repeat its first entry.
 template <int C, int at_once, class T, class Value>
 __device__ T sum_row(const Value* values, const std::int32_t* columns, int lane, const T* x, int length) {
   values += lane;
@@ -61,8 +61,8 @@ __device__ T sum_row(const Value* values, const std::int32_t* columns, int lane,
   return sum;
 }
 
-/// The same with columns in pairs. An odd last entry comes with the last batch, for which whole columns leave no
-/// registers: in this form they cost a fifth to a third in double precision.
+/// The same with 16-bit columns in pairs. An odd last entry comes with the last batch; 32-bit columns have no registers
+/// left for that: written in this way they cost a fifth to a third in double precision.
 template <int C, int at_once, class T, class Value>
 __device__ T sum_row(const Value* values, const std::uint16_t* columns, int lane, const T* x, int length) {
   constexpr int paired = at_once / 2 * 2;
@@ -98,14 +98,14 @@ __device__ T sum_row(const Value* values, const std::uint16_t* columns, int lane
   return sum;
 }
 
-/// What is known of a row before its entries are read.
+/// Data of a row, loaded before its entries.
 template <class T>
 struct Row {
-  std::int64_t begin = 0;   ///< its chunk's first entry
-  const T* from = nullptr;  ///< what its columns count from, in x
+  std::int64_t begin = 0;   ///< first entry of its chunk
+  const T* from = nullptr;  ///< x at the base of its columns
   std::int32_t length = 0;
   std::int32_t lane = 0;     ///< in its chunk
-  std::int32_t number = -1;  ///< that of none is -1
+  std::int32_t number = -1;  ///< -1 for none
 };
 
 template <int C, class T, class Column, class Value>
@@ -118,8 +118,8 @@ __device__ Row<T> row_at(const Chunks<T, Column, Value>& a, std::int64_t positio
           a.places == nullptr ? static_cast<std::int32_t>(position) : cuda::load_once(a.places + position)};
 }
 
-/// Where rows are long, what is known of the next one is on its way while this one is multiplied. Short ones would
-/// rather have their entries first.
+/// One thread a row. If rows are long, the data of the next row are prefetched while this one is multiplied; for short
+/// rows it is better to load their entries first.
 template <class T, class Column, class Value, int C, int at_once, bool with_energy>
 __global__ void __launch_bounds__(block_threads, resident_blocks)
     sell_kernel(Chunks<T, Column, Value> a, const T* x, T* y, double* energy, cuda::Parts<1> parts) {
@@ -170,13 +170,13 @@ SellProduct<T, Column, Value> sell_product_of(int chunk_rows, double mean_length
           sell_kernel_of<T, Column, Value, many, true>(chunk_rows), block_threads};
 }
 
-/// `columns` and `bases` where they are not the matrix's own; null where columns are whole.
+/// The matrix with columns and bases in place of its own; null bases for 32-bit columns.
 template <class T, class Column, class Value>
 Chunks<T, Column, Value> slices_of(const SellMatrix<Value>& a, const Column* columns, const std::int32_t* bases) {
   return {a.rows, a.offsets.data(), columns, a.values.data(), a.places.size() > 0 ? a.places.data() : nullptr, bases};
 }
 
-/// The launches of chunks of a matrix (chunked_operator.cuh).
+/// Launches of chunks of a matrix (chunked_operator.cuh).
 template <std::floating_point T, std::floating_point Value>
 class LaunchesOfSell {
  public:
@@ -260,15 +260,15 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
   static double mean_length(const CsrMatrix<Value>& matrix) {
     return static_cast<double>(matrix.nonzeros()) / std::max(1, matrix.rows);
   }
-  /// Columns are positions from now on.
+  /// Replaces columns by positions.
   void renumber(const Vector<std::int32_t>& positions) {
     const std::int64_t blocks = (a_.columns.size() + block_threads - 1) / block_threads;
     cuda::launch(renumber_kernel<std::int32_t>,
                  std::min(blocks, cuda::resident_blocks(renumber_kernel<std::int32_t>, block_threads)), block_threads,
                  0, a_.columns.size(), positions.data(), a_.columns.data());
-    synchronize(Device::cuda);  // the positions go
+    synchronize(Device::cuda);  // before the positions are freed
   }
-  /// Gives the columns 16 bits where they fit; `wide` is whether they need not.
+  /// Sets 16-bit columns if they fit; throws std::invalid_argument if they do not and not `wide`.
   void narrow(bool wide) {
     NarrowColumns narrow = cuda::narrow_columns(a_.columns, a_.offsets, a_.rows, InPairs{a_.chunk_rows});
     if (narrow.bases.size() == 0 && a_.rows > 0) {
@@ -308,7 +308,7 @@ class CudaSell final : public Operator<T>, public WithPersistentCg<T> {
   SellProduct<T, std::uint16_t, Value> narrow_product_;
   SellProduct<T, std::int32_t, Value> product_;
   Vector<std::int32_t> bases_;
-  Vector<std::uint16_t> narrow_columns_;  ///< then there are no others
+  Vector<std::uint16_t> narrow_columns_;  ///< if not empty, there are no 32-bit columns
   cuda::MultiVectorProduct multi_vector_product_;
 };
 

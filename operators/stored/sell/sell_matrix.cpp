@@ -12,8 +12,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Lays the whole chunks of [first, last) in the order of their first rows, and those of each run in the order of their
-/// lengths.
+/// Sorts the whole chunks of [first, last) by their first rows, then those of each run by length.
 template <class Length>
 void sort_chunks(std::int32_t* first, std::int32_t* last, std::int64_t chunk_rows, const Length& length) {
   const std::vector<std::int32_t> from(first, last);

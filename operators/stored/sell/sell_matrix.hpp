@@ -7,24 +7,24 @@
 
 namespace femcg::operators {
 
-/// Rows that a block of the GPU takes together: the chunks of such a run are sorted by length.
+/// Rows that a block of the GPU processes together; within such a run chunks are sorted by length.
 constexpr int rows_per_run = 256;
 
 /// A matrix in chunks of rows, on the host: entry k of a chunk's rows before entry k + 1, rows padded to the longest of
-/// their chunk with zeros at the row's last column.
+/// their chunk by zeros in the row's last column.
 template <std::floating_point T>
 struct SellMatrix {
   std::int64_t rows = 0, nonzeros = 0, chunk_rows = 1;
-  std::int64_t sigma = 1;        ///< rows that are sorted together
+  std::int64_t sigma = 1;        ///< rows of a window, which are sorted together
   std::int64_t entries = 0;      ///< padding included
-  Vector<std::int64_t> offsets;  ///< chunks + 1
+  Vector<std::int64_t> offsets;  ///< [chunks + 1]
   Vector<std::int32_t> columns;
   Vector<T> values;
-  Vector<std::int32_t> places;  ///< the row at each position; empty where rows keep their order
+  Vector<std::int32_t> places;  ///< row at each position; empty if rows keep their order
   Vector<std::int32_t>
-      ordering;  ///< likewise, where x and y have the order of positions too, and columns are positions
+      ordering;  ///< row at each position, if x and y are in the order of positions too; columns are then positions
 
-  /// `ordering` and `places` are not both there.
+  /// Either `ordering` or `places` is empty.
   static void arrays(auto& self, auto&& visit) {
     visit("columns", self.columns, self.entries);
     visit("values", self.values, self.entries);
@@ -33,12 +33,12 @@ struct SellMatrix {
     visit("ordering", self.ordering, self.ordering.size());
   }
 
-  /// A thread per position moves its row with its padding: neighbouring threads write neighbouring entries.
+  /// Moves a row with its padding by one thread a position: adjacent threads write adjacent entries.
   struct Positions {
     Entries<T> source;
     std::int64_t chunk_rows;
     const std::int64_t* offsets;
-    const std::int32_t* row_at;  ///< null where rows keep their order
+    const std::int32_t* row_at;  ///< null if rows keep their order
     constexpr std::int64_t count(std::int64_t position) const {
       const std::int64_t chunk = position / chunk_rows;
       return (offsets[chunk + 1] - offsets[chunk]) / chunk_rows;
@@ -57,18 +57,18 @@ struct SellMatrix {
 
   std::int64_t chunks() const { return (rows + chunk_rows - 1) / chunk_rows; }
   std::int64_t row_at(std::int64_t position) const { return places.size() > 0 ? places[position] : position; }
-  /// Stored entries before a row that begins a chunk, or before the next chunk.
+  /// Stored entries before the chunk that begins with a row, or before the next chunk.
   auto entries_before() const {
     return [this](std::int64_t row) { return offsets[(row + chunk_rows - 1) / chunk_rows]; };
   }
 };
 
-/// Where columns of 16 bits lie in a chunk [begin, end): two neighbouring entries of a row have theirs side by side, so
-/// that one load brings both. The last of an odd number lies as its value does.
+/// Positions of 16-bit columns in a chunk [begin, end): two consecutive entries of a row are adjacent, so that one load
+/// has both. The last of an odd number is at the position of its value.
 struct InPairs {
   std::int64_t chunk_rows;
 
-  /// Position of entry k of `count` entries of a row, which is at `lane` of its chunk.
+  /// Position of entry k of `count` entries of a row at `lane` of its chunk.
   constexpr std::int64_t place(std::int64_t begin, std::int64_t lane, std::int64_t k, std::int64_t count) const {
     const bool alone = k % 2 == 0 && k + 1 == count;
     return alone ? begin + k * chunk_rows + lane : begin + k / 2 * 2 * chunk_rows + 2 * lane + k % 2;
@@ -78,8 +78,8 @@ struct InPairs {
   }
 };
 
-/// The matrix by rows, as a product with several vectors and the persistent kernel see it. Columns have 32 bits, or 16
-/// in pairs.
+/// The matrix by rows, for products with multi-vectors and the persistent kernel. Columns have 32 bits, or 16 bits in
+/// pairs.
 template <class Column, class Number>
 struct SellByRows {
   using Value = Number;
@@ -91,8 +91,8 @@ struct SellByRows {
   const std::int64_t* offsets;
   const Column* columns;
   const Value* values;
-  const std::int32_t* places;  ///< the row at each position; null where rows keep their order
-  const std::int32_t* bases;   ///< the least column of each chunk; null where columns are whole
+  const std::int32_t* places;  ///< row at each position; null if rows keep their order
+  const std::int32_t* bases;   ///< least column of each chunk; null for 32-bit columns
 
   constexpr Row find(std::int32_t position) const {
     const std::int32_t chunk = position >> log_chunk_rows;
@@ -106,14 +106,14 @@ struct SellByRows {
   }
   constexpr std::int32_t column(const Row& row, std::int32_t k) const {
     if constexpr (sizeof(Column) == 4) return columns[at(row, k)];
-    const std::int32_t odd = k & 1, last_alone = odd == 0 && k + 1 == row.count ? 1 : 0;  // as InPairs has it
+    const std::int32_t odd = k & 1, last_alone = odd == 0 && k + 1 == row.count ? 1 : 0;  // as in InPairs
     const std::int64_t pair = row.begin + (std::int64_t{k - odd} << log_chunk_rows);
     return row.base + columns[pair + (last_alone != 0 ? row.lane : 2 * row.lane + odd)];
   }
   constexpr Value value(const Row& row, std::int32_t k) const { return values[at(row, k)]; }
 };
 
-/// `matrix` with these columns, where they are not its own.
+/// `matrix` by rows with columns and bases in place of its own.
 template <std::floating_point T, class Column>
 SellByRows<Column, T> sell_by_rows(const SellMatrix<T>& matrix, const Column* columns, const std::int32_t* bases) {
   return {static_cast<std::int32_t>(matrix.rows),
@@ -126,20 +126,20 @@ SellByRows<Column, T> sell_by_rows(const SellMatrix<T>& matrix, const Column* co
           bases};
 }
 
-/// Its offsets and places, columns and values apart. Rows are sorted by length within windows of sigma rows, 1 for
-/// none; where there are several windows, the chunks of each by their first rows, and then by length in runs.
+/// Offsets and places of the matrix, without columns and values. Rows are sorted by length within windows of sigma
+/// rows, 1 for none; with several windows, the chunks of each window are sorted by their first rows, then by length
+/// within runs.
 template <std::floating_point T>
 SellMatrix<T> lists_of_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma);
 
-/// Takes the order of its positions for x and y too: columns, where they are there, are renumbered, and `places` become
-/// the ordering.
+/// Takes the order of positions for x and y too: existing columns are renumbered, and `places` become the ordering.
 template <std::floating_point T>
 void enter_own_ordering(SellMatrix<T>& a);
 
-/// The position of each row: the inverse of the rows at positions.
+/// The position of each row: the inverse of `rows`, the row at each position.
 Vector<std::int32_t> positions_of(const Vector<std::int32_t>& rows);
 
-/// Footprint of the stored data; a product reads all but the ordering.
+/// Footprint of a product, which reads all stored data but the ordering.
 template <std::floating_point T>
 Footprint footprint_of(const SellMatrix<T>& a, std::int64_t bytes_of_columns) {
   const std::int64_t read =
@@ -147,11 +147,11 @@ Footprint footprint_of(const SellMatrix<T>& a, std::int64_t bytes_of_columns) {
   return stored_footprint<T>(a.rows, a.nonzeros, a.entries, read + a.ordering.bytes(), read);
 }
 
-/// The numbers of rows, row by row, at their positions.
+/// Permutes values of rows to their positions.
 template <std::floating_point T>
 Vector<T> diagonal_at_positions(const Vector<T>& of_rows, const Vector<std::int32_t>& places);
 
-/// The whole of it.
+/// The complete matrix.
 template <std::floating_point T>
 SellMatrix<T> to_sell(const CsrMatrix<T>& matrix, std::int64_t chunk_rows, std::int64_t sigma);
 

@@ -22,7 +22,7 @@ SellRows<T>::SellRows(const CsrMatrix<T>& matrix, Device device, const Options& 
   if (is_narrow) bases = Vector<std::int32_t>(a.chunks());
 }
 
-/// Windows that are chosen by all rows; one of all rows is one of a chunk's.
+/// Options with the window chosen by all rows; sigma = all means all rows of a chunk.
 template <std::floating_point T>
 Options SellRows<T>::options_of_chunks(const CsrMatrix<T>& matrix, Options given) {
   const SellShape shape = chosen_sell_shape(matrix, Device::cuda, given);
@@ -32,7 +32,7 @@ Options SellRows<T>::options_of_chunks(const CsrMatrix<T>& matrix, Options given
   return given;
 }
 
-/// Padding counts, which has the column of another entry.
+/// Padding is included, since it has the column of another entry.
 template <std::floating_point T>
 void SellRows<T>::look_at(const Entries<T>& source, std::int32_t column_count) {
   constexpr std::int64_t reach = std::numeric_limits<std::uint16_t>::max();
@@ -56,7 +56,7 @@ void SellRows<T>::look_at(const Entries<T>& source, std::int32_t column_count) {
     }
   });
   if (!fits && !wide) throw columns_do_not_fit();
-  const std::int64_t saved = 2 * entries - bases.bytes();  // where rows are empty it is nothing
+  const std::int64_t saved = 2 * entries - bases.bytes();  // negative or 0 if rows are empty
   is_narrow = fits && (!wide || saved > 2 * array_alignment);
   if (!is_narrow) bases = {};
 }

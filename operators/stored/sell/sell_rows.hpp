@@ -9,14 +9,14 @@
 
 namespace femcg::operators {
 
-/// SELL-C-sigma of a chunk of a matrix's rows (operators/stored/common/row_chunks.hpp), on the host: what the product
-/// of sell reads on the GPU. Its columns are those of the whole matrix, in 32 bits or, where those of each slice of C
-/// rows reach, as 16-bit offsets from the slice's base, in pairs. Rows are sorted by length within the chunk.
+/// SELL-C-sigma of a chunk of a matrix's rows (operators/stored/common/row_chunks.hpp), on the host, in the layout of
+/// sell on the GPU. Columns are those of the whole matrix, in 32 bits, or in pairs as 16-bit offsets from the base of
+/// each slice of C rows if these fit. Rows are sorted by length within the chunk.
 template <std::floating_point T>
 struct SellRows {
   using Value = T;
 
-  /// `matrix` has lengths of rows alone. Options C, sigma, index.
+  /// `matrix` has row lengths only. Options C, sigma, index.
   SellRows(const CsrMatrix<T>& matrix, Device device, const Options& given);
   static Options options_of_chunks(const CsrMatrix<T>& matrix, Options given);
 
@@ -29,7 +29,7 @@ struct SellRows {
     visit("rows at positions", self.a.places, self.a.sigma > 1 ? std::int64_t{self.rows} : 0);
   }
 
-  /// Chooses between columns of 16 and 32 bits. Throws std::invalid_argument where 16 do not do and must.
+  /// Chooses between 16-bit and 32-bit columns. Throws std::invalid_argument if 16 bits are required and do not fit.
   void look_at(const Entries<T>& source, std::int32_t column_count);
   void fill(const Entries<T>& source);
 
@@ -42,19 +42,19 @@ struct SellRows {
   SellMatrix<T> a;
   std::int32_t rows;
   std::int64_t nonzeros, entries;
-  bool narrow, wide;  ///< what columns may be
-  bool is_narrow;     ///< what they are; before look_at, what they are at the most
+  bool narrow, wide;  ///< allowed widths of columns
+  bool is_narrow;     ///< actual width; before look_at, an upper bound
   Vector<std::int32_t> bases;
   Vector<std::uint16_t> narrow_columns;
 
  private:
-  /// Where the entries at a position come from, and go.
+  /// Sources and targets of the entries at a position.
   typename SellMatrix<T>::Positions positions(const Entries<T>& source) const {
     return {source, a.chunk_rows, a.offsets.data(), a.places.size() > 0 ? a.places.data() : nullptr};
   }
 };
 
-/// What rows in chunks may take of the GPU; nothing where it has the matrix as a whole, of which these are the lists.
+/// GPU memory for a matrix in chunks of rows; nothing if the GPU holds the whole matrix, which `lists` are of.
 template <std::floating_point T, std::floating_point Value>
 std::optional<ChunkBudget> chosen_sell_budget(const Extent<T>& of, const Options& given,
                                               const SellMatrix<Value>& lists);

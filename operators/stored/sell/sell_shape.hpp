@@ -6,13 +6,13 @@
 
 namespace femcg::operators {
 
-/// Shape that the options of sell ask for, or the defaults of a device.
+/// Shape of a sell matrix, from options or a device's defaults.
 struct SellShape {
   std::int64_t chunk_rows = 32, sigma = 1;
   std::string_view index = "32";  ///< bits of a stored column: auto, 16 or 32
 };
 
-/// Throws std::invalid_argument where the options do not fit each other or the device.
+/// Throws std::invalid_argument if the options contradict each other or the device.
 template <std::floating_point T>
 SellShape chosen_sell_shape(const CsrMatrix<T>& matrix, Device device, const Options& given);
 
