@@ -14,8 +14,8 @@ namespace femcg::operators {
 
 namespace {
 
-/// Batches a block: many blocks for many threads, but not so small that most of their unknowns are shared, and few
-/// enough unknowns for a core's L2 cache, and for 16-bit places.
+/// Number of batches per block: many blocks for many threads, but not so small that most of their unknowns are shared,
+/// and few enough unknowns for a core's L2 cache and for 16-bit indices.
 std::int32_t batches_per_block(std::int32_t batches, int lanes, int dofs) {
   constexpr int least = 64 / mesh::register_bytes;
   const std::int32_t for_threads = batches / 128;
@@ -58,7 +58,7 @@ std::vector<std::vector<std::int32_t>> CellBlocks<T>::unknowns_of_blocks(const B
 template <std::floating_point T>
 void CellBlocks<T>::number_blocks(const BilinearForm& form) {
   std::vector<std::vector<std::int32_t>> lists = unknowns_of_blocks(form);
-  std::vector<std::uint8_t> uses = mesh::filled<std::uint8_t>(form.unknowns);  // 2 or a few more: shared
+  std::vector<std::uint8_t> uses = mesh::filled<std::uint8_t>(form.unknowns);  // 2 or more: shared
   std::int64_t total = 0;
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     blocks_[b].first_unknown = total;
@@ -105,7 +105,7 @@ void CellBlocks<T>::number_blocks(const BilinearForm& form) {
   }
 }
 
-/// Numbers the blocks' contributions, one block after the other, and lists those of each shared unknown.
+/// Numbers the blocks' contributions, block after block, and lists those of each shared unknown.
 template <std::floating_point T>
 void CellBlocks<T>::link_contributions() {
   const auto shared = [&](const Block& block) { return unknowns(block).subspan(block.private_count); };

@@ -19,16 +19,16 @@
 
 namespace femcg::operators {
 
-/// The host's way through a sum over cells, y = sum_c P_c' K_c P_c x.
+/// The sum over cells of the host, y = sum_c P_c' K_c P_c x.
 ///
 /// Cells come in batches of `lanes` (SIMD over cells), consecutive batches in blocks. A block copies its part of x to a
-/// buffer, works on its batches there, and adds its part of y to the whole at once. Unknowns of one block only are
-/// simply stored; those on the interface, which other blocks share, are added atomically, or colour by colour, blocks
-/// of one colour having no unknown in common; or each block keeps what it has for them, its contributions, and these
-/// are gathered at the end in the order of the blocks. Constrained dofs and the empty lanes of the last batch go to one
-/// extra place of the buffer, where x is zero.
+/// buffer, processes its batches there, and then adds its part of y to the whole. Unknowns of one block only are
+/// stored; unknowns of the interface, which several blocks share, are added atomically, or colour by colour, where
+/// blocks of one colour share no unknown; or each block keeps its contributions to them, which are gathered at the end
+/// in the order of the blocks. Constrained dofs and the empty lanes of the last batch have one extra index of the
+/// buffer, where x is zero.
 ///
-/// Blocks and colours do not depend on the number of threads: coloured and gathered sums are the same to the bit.
+/// Blocks and colours do not depend on the number of threads: coloured and gathered sums have the same bits.
 template <std::floating_point T>
 class CellBlocks {
  public:
@@ -36,17 +36,17 @@ class CellBlocks {
 
   struct Block {
     std::int32_t first_batch, last_batch;       ///< [first, last)
-    std::int64_t first_unknown;                 ///< its place in the list of all blocks' unknowns
+    std::int64_t first_unknown;                 ///< index in the list of all blocks' unknowns
     std::int32_t private_count, unknown_count;  ///< private ones first, then shared ones
-    std::int64_t first_contribution;            ///< number of what it has for the first of the shared ones
+    std::int64_t first_contribution;            ///< index of its contribution to its first shared unknown
   };
 
-  /// Blocks are coloured only where colours keep them apart.
+  /// Colours the blocks only for ConflictResolution::coloured.
   CellBlocks(const BilinearForm& form, ConflictResolution resolution);
 
   std::int32_t batches() const { return batches_; }
   int dofs() const { return dofs_; }
-  int colours() const { return colouring_.colours(); }  ///< 0 where none are needed
+  int colours() const { return colouring_.colours(); }  ///< 0 without colouring
   const std::vector<Block>& blocks() const { return blocks_; }
   std::int64_t bytes() const {
     return local_indices_.bytes() + unknowns_.bytes() + static_cast<std::int64_t>(blocks_.size() * sizeof(Block)) +
@@ -59,20 +59,19 @@ class CellBlocks {
   std::span<const std::int32_t> unknowns(const Block& block) const {
     return {unknowns_.data() + block.first_unknown, static_cast<std::size_t>(block.unknown_count)};
   }
-  /// Places in the block's buffer of the dofs of a batch, dofs x lanes.
+  /// Indices in the block's buffer of the dofs of a batch, [dofs][lanes].
   const std::uint16_t* local_indices(std::int32_t batch) const {
     return local_indices_.data() + std::int64_t{batch} * dofs_ * lanes;
   }
 
-  /// y = sum over cells, and x'y as a sum over blocks. cells(batch, x_e, y_e, scratch) writes y_e = K_e x_e
-  /// (dofs x lanes), with a scratch of `scratch_size` that nobody else has meanwhile; after(block, x, y) may add more
-  /// to the block's buffers and returns its part of the energy.
+  /// y = sum over cells, and x'y as a sum over blocks. cells(batch, x_e, y_e, scratch) writes y_e = K_e x_e,
+  /// [dofs][lanes], with a scratch array of `scratch_size` for its thread alone; after(block, x, y) may add more to the
+  /// block's buffers and returns its contribution to the energy.
   template <class CellWork, class BlockWork>
   void product(const T* x, T* y, double* energy, std::int64_t scratch_size, CellWork cells, BlockWork after) const {
     product(OneVector{x, y}, energy, scratch_size, cells, after);
   }
-  /// The same for several vectors, a batch after the other for all of them: what is stored of its cells comes from
-  /// memory once.
+  /// The same for multi-vectors, each batch for all vectors one after the other: its stored data come from memory once.
   template <class CellWork, class BlockWork>
   void product(const MultiVector<T>& x, MultiVector<T>& y, double* energies, std::int64_t scratch_size, CellWork cells,
                BlockWork after) const {
@@ -84,8 +83,7 @@ class CellBlocks {
   void number_blocks(const BilinearForm& form);
   void link_contributions();
 
-  /// Input and output of a product; entry i of vector c is at i stride + c. The compiler knows that there is one
-  /// vector.
+  /// Input and output of a product; entry i of vector c is at i stride + c. OneVector is known at compile time.
   struct OneVector {
     const T* x;
     T* y;
@@ -96,10 +94,10 @@ class CellBlocks {
     T* y;
     int count, stride;
   };
-  /// The buffers of a share: a block's part of x and y, one vector after the other, and what a cell needs.
+  /// Buffers of a thread's share of the work: a block's part of x and y, vector after vector, and scratch for a batch.
   struct Buffers {
     T *x, *y;
-    std::int64_t room;  ///< from one vector to the next
+    std::int64_t room;  ///< stride between vectors
     Lanes<T>* cell;
   };
   template <class Vectors, class CellWork, class BlockWork>
@@ -115,17 +113,17 @@ class CellBlocks {
   std::int32_t batches_;
   std::int32_t largest_block_ = 0;  ///< unknowns
   std::vector<Block> blocks_;
-  Vector<std::int32_t> unknowns_;        ///< of all blocks, one after the other
-  Vector<std::uint16_t> local_indices_;  ///< batches x dofs x lanes
+  Vector<std::int32_t> unknowns_;        ///< of all blocks, block after block
+  Vector<std::uint16_t> local_indices_;  ///< [batches][dofs][lanes]
   Vector<std::int32_t> shared_;          ///< unknowns of two or more blocks
   Colouring colouring_;
-  /// For a gather: of shared_[k] the contributions gathered_[gather_offsets_[k]] to gathered_[gather_offsets_[k + 1] -
-  /// 1], and, during a product, what they are.
+  /// For a gather: the contributions to shared_[k] are numbers gathered_[gather_offsets_[k]] to
+  /// gathered_[gather_offsets_[k + 1] - 1] of contributions_, which is set during a product.
   Vector<std::int64_t> gather_offsets_, gathered_;
-  std::int64_t contribution_count_ = 0;  ///< of one vector
+  std::int64_t contribution_count_ = 0;  ///< per vector
   mutable Vector<T> contributions_;
   mutable Vector<Lanes<T>> buffers_;
-  mutable std::vector<double> energies_;  ///< of the blocks, for each vector
+  mutable std::vector<double> energies_;  ///< per block and vector
 };
 
 template <std::floating_point T>
@@ -168,7 +166,7 @@ void CellBlocks<T>::work_on(const Block& block, const Vectors& v, const Buffers&
   }
 }
 
-/// Adds a block's part of vector c.
+/// Adds a block's part of vector c to y.
 template <std::floating_point T>
 template <class Vectors>
 void CellBlocks<T>::add(const Block& block, const T* y_block, const Vectors& v, int c) const {
@@ -192,7 +190,7 @@ void CellBlocks<T>::add(const Block& block, const T* y_block, const Vectors& v, 
   }
 }
 
-/// The buffers of each share are kept from one product to the next.
+/// Buffers are kept from one product to the next.
 template <std::floating_point T>
 template <class Vectors, class CellWork, class BlockWork>
 void CellBlocks<T>::product(const Vectors& v, double* energies, std::int64_t scratch_size, CellWork& cells,

@@ -21,12 +21,12 @@ namespace {
 
 using Tie = PatchDraft::Tie;
 
-/// The first patch that has each unknown, and whether another has it too.
+/// The first patch with each unknown, and whether other patches have it too.
 class Owners {
  public:
   Owners(std::span<const PatchDraft> drafts, std::int32_t unknowns)
       : of_(mesh::array_of<std::uint32_t>(unknowns, none)) {
-    // Most have one patch alone, which finds what it wrote; others agree at once on the first of them.
+    // Most unknowns are in one patch, which finds what it wrote; other patches agree atomically on the first.
 #pragma omp parallel
     {
 #pragma omp for schedule(static)
@@ -44,7 +44,7 @@ class Owners {
     return (owner & shared) != 0 ? Tie::shared : Tie::alone;
   }
   bool is_of_none(std::int32_t unknown) const { return of_[unknown] == none; }
-  /// Its memory, for other numbers of the unknowns.
+  /// Releases the array of owners for reuse.
   mesh::Array<std::uint32_t> release() { return std::move(of_); }
 
  private:
@@ -61,7 +61,7 @@ class Owners {
   mesh::Array<std::uint32_t> of_;  ///< the patch, and the bit `shared`
 };
 
-/// Sizes, and where each patch's parts of the lists begin.
+/// Sets the sizes of the patches and the offsets of their parts of the lists.
 void lay_out(CellPatches& made, std::span<PatchDraft> drafts, const Owners& owners) {
   made.patches = Vector<CellPatch>(static_cast<std::int64_t>(drafts.size()));
 #pragma omp parallel for schedule(static)
@@ -100,15 +100,15 @@ void lay_out(CellPatches& made, std::span<PatchDraft> drafts, const Owners& owne
   made.contributions = Vector<std::uint32_t>(contributions);
 }
 
-/// How many unknowns are a patch's own.
+/// Number of unknowns owned by patches.
 std::int32_t owned(const CellPatches& made) {
   if (made.patches.size() == 0) return 0;
   const CellPatch& last = made.patches[made.patches.size() - 1];
   return last.first_own + last.own_count;
 }
 
-/// Lists the interface: of each patch the own unknowns that it shares, and at the end those of no patch. Returns where
-/// those of each patch begin.
+/// Lists the interface: for each patch its owned shared unknowns, at the end unknowns of no patch. Returns the offset
+/// of each patch's part.
 std::vector<std::uint32_t> list_interface(CellPatches& made) {
   const std::int64_t patches = made.patches.size();
   std::vector<std::uint32_t> first(static_cast<std::size_t>(patches) + 1);
@@ -124,8 +124,8 @@ std::vector<std::uint32_t> list_interface(CellPatches& made) {
   return first;
 }
 
-/// Puts the unknowns in the order of the patches whose own they are, those of no patch last, and lists the interface;
-/// returns which of it those are that patches share.
+/// Orders the unknowns by the patches that own them, unknowns of no patch last, and lists the interface; returns the
+/// index in the interface of each shared unknown.
 mesh::Array<std::uint32_t> put_in_order(CellPatches& made, std::span<const PatchDraft> drafts, Owners owners) {
   made.unknown_at = Vector<std::int32_t>(made.unknown_count);
   std::int32_t next = owned(made);
@@ -154,12 +154,12 @@ mesh::Array<std::uint32_t> put_in_order(CellPatches& made, std::span<const Patch
   return in_interface;
 }
 
-/// What a patch shares, numbered as the interface is, and the cells and places of its slots.
+/// Writes a patch's shared unknowns, as indices of the interface, and the cells and local indices of its slots.
 void write_patch(CellPatches& made, std::size_t number, const PatchDraft& draft,
                  std::span<const std::uint32_t> in_interface) {
   const CellPatch& patch = made.patches[static_cast<std::int64_t>(number)];
   std::vector<std::uint16_t> place_of_rank(draft.unknowns.size() + 1, patch.unknown_count);
-  std::vector<std::pair<std::uint32_t, std::size_t>> others;  // of the interface, and rank
+  std::vector<std::pair<std::uint32_t, std::size_t>> others;  // index in the interface, and rank
   const auto share = [&](std::size_t rank, std::uint32_t of_interface, std::int32_t place) {
     place_of_rank[rank] = static_cast<std::uint16_t>(place);
     made.shared[patch.first_contribution + place - patch.private_count] = static_cast<std::int32_t>(of_interface);
@@ -178,7 +178,7 @@ void write_patch(CellPatches& made, std::size_t number, const PatchDraft& draft,
   std::sort(others.begin(), others.end());
   for (std::size_t k = 0; k < others.size(); ++k)
     share(others[k].second, others[k].first, patch.own_count + static_cast<std::int32_t>(k));
-  // The places of a slot lie one behind the other, or two by two so far apart.
+  // The local indices of a slot are contiguous, or in pairs with a constant stride.
   const std::int64_t apart = made.places_per_slot() > 2 ? made.place_index(0, 2) - made.place_index(0, 0) : 0;
   for (std::int64_t s = 0; s < patch.slots; ++s) {
     const bool filled = s < patch.cells;
@@ -191,8 +191,8 @@ void write_patch(CellPatches& made, std::size_t number, const PatchDraft& draft,
   }
 }
 
-/// Which contributions belong to each unknown of the interface. What patches share is numbered as the interface is, and
-/// then by positions.
+/// Lists the contributions to each unknown of the interface; `shared` has indices of the interface before, positions
+/// after.
 void link_contributions(CellPatches& made) {
   const std::int64_t count = made.interface.size();
   made.interface_offsets = Vector<std::uint32_t>(count + 1);
@@ -201,7 +201,7 @@ void link_contributions(CellPatches& made) {
 #pragma omp parallel for schedule(static)
   for (std::int64_t k = 0; k < made.shared.size(); ++k) mesh::count_one(made.interface_offsets[made.shared[k]]);
   mesh::sum_before(made.interface_offsets.span());
-  Vector<std::uint32_t> next(count);  // free place among the contributions of each
+  Vector<std::uint32_t> next(count);  // next free entry of each
 #pragma omp parallel for schedule(static)
   for (std::int64_t r = 0; r < count; ++r) next[r] = made.interface_offsets[r];
 #pragma omp parallel for schedule(static)
@@ -210,7 +210,7 @@ void link_contributions(CellPatches& made) {
     made.contributions[mesh::count_one(next[shared])] = static_cast<std::uint32_t>(k);
     shared = made.interface[shared];
   }
-  // Threads came in any order.
+  // Sorted, as threads came in any order.
 #pragma omp parallel for schedule(static)
   for (std::int64_t r = 0; r < count; ++r)
     std::sort(made.contributions.data() + made.interface_offsets[r],
@@ -227,7 +227,7 @@ std::vector<std::int32_t> patches_of_contributions(const CellPatches& made) {
   return patch_of;
 }
 
-/// Colours the patches, and lists for each who comes before it.
+/// Colours the patches, and lists for each the patches that come before it.
 void colour_patches(CellPatches& made) {
   const auto count = static_cast<std::int32_t>(made.patches.size());
   made.colouring =
@@ -270,7 +270,7 @@ int CellPatches::most_cells() const {
 }
 
 int cells_per_patch(const BilinearForm& form, int least, int most, bool persistent) {
-  constexpr int without_gpu = 132;  // for whoever asks what a GPU would have: an H200
+  constexpr int without_gpu = 132;  // for estimates without a GPU: an H200
   static const int multiprocessors = cuda_multiprocessors() > 0 ? cuda_multiprocessors() : without_gpu;
   const auto for_patches = [&](int patches) {
     const std::int64_t enough = (form.cells() + patches - 1) / patches;
@@ -300,7 +300,7 @@ CellPatches make_cell_patches(const BilinearForm& form, const PatchOptions& opti
   }
   mesh::parallel_for(drafts.size(), [&](std::size_t p) {
     write_patch(made, p, drafts[p], in_interface);
-    drafts[p] = {};  // given back by all threads, and before the lists below are made
+    drafts[p] = {};  // freed by all threads, and before the lists below are made
   });
   in_interface = {};
   link_contributions(made);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The patches of cells (cell_patches.hpp) as the threads of the GPU see them.
+// Access to patches of cells (cell_patches.hpp) for the threads of a GPU.
 
 #include <algorithm>
 
@@ -20,7 +20,7 @@ struct Patches {
   const std::uint32_t* contributions;
 };
 
-/// A copy of what a product reads of CellPatches.
+/// The lists of CellPatches that a product reads, on the GPU.
 class CellPatchesOnGpu {
  public:
   explicit CellPatchesOnGpu(const CellPatches& from)
@@ -51,9 +51,9 @@ class CellPatchesOnGpu {
   std::int64_t patches() const { return patches_.size(); }
   std::int64_t interface() const { return interface_.size(); }
   std::int64_t contributions() const { return contributions_.size(); }
-  /// Those that some patch has.
+  /// Unknowns that are in at least one patch.
   std::int64_t own_unknowns() const { return own_unknowns_; }
-  /// Of each contribution, which of the interface it is for; on the GPU.
+  /// The index in the interface of each contribution; on the GPU.
   Vector<std::int32_t> interface_of_shared() const {
     Vector<std::int32_t> of = copied(shared_, Device::host);
     const Vector<std::int32_t> interface = copied(interface_, Device::host);
@@ -62,7 +62,7 @@ class CellPatchesOnGpu {
                                           interface.span().begin());
     return copied(of, Device::cuda);
   }
-  /// What every product reads, and what a gather reads besides.
+  /// Bytes read by every product; gather_bytes: read by a gather in addition.
   std::int64_t bytes() const {
     return patches_.bytes() + shared_.bytes() + local_indices_.bytes() + colours_.bytes() + interface_.bytes();
   }
@@ -82,8 +82,8 @@ class CellPatchesOnGpu {
   std::int64_t own_unknowns_ = 0;
 };
 
-/// y[place(a)] += values[a] where which(a) and place(a) < end; such places differ. Sums are under way together: behind
-/// a store the next load would wait for its sum.
+/// y[place(a)] += values[a] where which(a) and place(a) < end; these indices are distinct. Several loads are in flight
+/// together: after a store the next load would wait.
 template <int n, class T, class PlaceAt, class Which>
 __device__ void add_at(const PlaceAt& place, const Which& which, const T (&values)[n], T* y, int end) {
   constexpr int together = 8;
@@ -104,7 +104,7 @@ __device__ void add_at(const PlaceAt& place, const T (&values)[n], T* y, int end
       place, [](int) { return true; }, values, y, end);
 }
 
-/// The places of the n dofs of one slot, of the interleaved layout: neighbouring threads read neighbouring words.
+/// Local indices of the n dofs of one slot, in the interleaved layout: adjacent threads load adjacent words.
 template <int n>
 struct LocalIndices {
   std::uint32_t pairs[(n + 1) / 2];
@@ -118,7 +118,7 @@ struct LocalIndices {
   }
   __device__ int operator[](int dof) const { return static_cast<int>(pairs[dof / 2] >> dof % 2 * 16 & 0xffffU); }
 
-  /// x_e = P_e x, and y += P_e' y_e without the constrained dofs.
+  /// take: x_e = P_e x. add: y += P_e' y_e, without constrained dofs.
   template <class T>
   __device__ void take(const T* x, T (&x_e)[n]) const {
 #pragma unroll
@@ -130,10 +130,10 @@ struct LocalIndices {
   }
 };
 
-/// The colours of a wave of cells [first, last) of a patch, which all threads of the block load together, and early:
-/// they come from far.
+/// Range of the colours of a wave, the cells [first, last) of a patch, loaded early by all threads of the block, as the
+/// latency is long.
 struct WaveColours {
-  int first, last;  ///< of its cells; last < first where there are none
+  int first, last;  ///< colours; last < first for none
 
   __device__ WaveColours(int its_first, int its_last) : first(its_first), last(its_last) {}
   __device__ WaveColours(const Patches& all, const CellPatch& patch, int begin, int end) : first(0), last(-1) {
@@ -144,8 +144,8 @@ struct WaveColours {
     last = colours[end - 1];
   }
 
-  /// Calls add(colour) for every colour, one after the other, so that no two cells of different colours add to one
-  /// unknown at once. All threads of the block call it; what was added is there for all of them afterwards.
+  /// Calls add(colour) for every colour, one after the other, so that cells of different colours never add to an
+  /// unknown concurrently. Called by all threads of the block; all additions are visible to all threads afterwards.
   template <class Add>
   __device__ void one_by_one(const Add& add) const {
     for (int colour = first; colour <= last; ++colour) {
@@ -155,19 +155,19 @@ struct WaveColours {
   }
 };
 
-/// The colour of a slot's cell; none of a slot without one.
+/// The colour of a slot's cell; -1 for an empty slot.
 __device__ inline int colour_of(const Patches& all, const CellPatch& patch, int slot) {
   return slot < patch.cells ? all.colours[patch.first_slot + slot] : -1;
 }
 
-/// The same for a thread that has one cell of the wave, that of the slot `mine`, or none.
+/// The same for a thread with one cell of the wave, in slot `mine`, or none.
 struct CellColours : WaveColours {
   int mine;
 
   __device__ CellColours(const Patches& all, const CellPatch& patch, int begin, int end, int slot)
       : WaveColours(all, patch, begin, end), mine(slot < end ? colour_of(all, patch, slot) : -1) {}
 
-  /// Calls add() when it is the turn of this thread's cell.
+  /// Calls add() at the turn of this thread's cell.
   template <class Add>
   __device__ void one_by_one(const Add& add) const {
     WaveColours::one_by_one([&](int colour) {
@@ -176,8 +176,8 @@ struct CellColours : WaveColours {
   }
 };
 
-/// A patch's cells of n dofs from slot `first` on, a thread each. multiply(slot, x_e, y_e) makes y_e = K_e x_e of the
-/// cell of a slot of the patch.
+/// Adds the products of a patch's cells of n dofs from slot `first` on, one thread a cell. multiply(slot, x_e, y_e)
+/// computes y_e = K_e x_e of the cell in a slot of the patch.
 template <int threads, int n, class T, class Multiply>
 __device__ void wave_of_cells(const Patches& all, const CellPatch& patch, int first, const T* x, T* y,
                               const Multiply& multiply) {
@@ -194,7 +194,7 @@ __device__ void wave_of_cells(const Patches& all, const CellPatch& patch, int fi
   colours.one_by_one([&] { local_indices.add(y_e, y, static_cast<int>(patch.unknown_count)); });
 }
 
-/// All of them, wave by wave; slots are those among all slots.
+/// The same for all cells, wave by wave; multiply takes the slot among all slots.
 template <int threads, int n, class T, class Multiply>
 __device__ void wave_by_wave(const Patches& all, const CellPatch& patch, const T* x, T* y, const Multiply& multiply) {
   for (int first = 0; first < patch.slots; first += threads)
@@ -203,7 +203,7 @@ __device__ void wave_by_wave(const Patches& all, const CellPatch& patch, const T
     });
 }
 
-/// Calls work with what the cells load before x is there, or with nothing where they do not.
+/// Calls work with the data that the cells prefetch before x is there, or without if they do not prefetch.
 template <class Cells, class Work>
 __device__ void with_ahead(const Cells& cells, const Patches& all, const CellPatch& patch, const Work& work) {
   if constexpr (requires { cells.ahead(all, patch); })
@@ -212,7 +212,7 @@ __device__ void with_ahead(const Cells& cells, const Patches& all, const CellPat
     work();
 }
 
-/// interface[r], and where the numbers of the contributions to it are; none behind the last.
+/// interface[r], and the range of the indices of its contributions; empty behind the last.
 struct InterfaceOffsets {
   std::int32_t position;
   std::uint32_t begin = 0, end = 0;
@@ -225,7 +225,7 @@ struct InterfaceOffsets {
   }
 };
 
-/// The same, and the numbers of the first two contributions, which are all of nearly all.
+/// The same with the indices of the first two contributions: nearly all unknowns have two.
 struct InterfaceUnknown : InterfaceOffsets {
   std::uint32_t first, second;
 
@@ -236,13 +236,13 @@ struct InterfaceUnknown : InterfaceOffsets {
   __device__ InterfaceUnknown(const Patches& all, std::int64_t r, std::int64_t interface)
       : InterfaceUnknown(all, InterfaceOffsets(all, r, interface)) {}
 
-  /// Their values.
+  /// Loads the first two contributions.
   template <class T>
   __device__ void load_two(const T* contributions, T (&two)[2]) const {
     two[0] = begin < end ? __ldcs(contributions + first) : T(0);
     two[1] = begin + 1 < end ? __ldcs(contributions + second) : T(0);
   }
-  /// What the patches have together for it, in their order, once the first two are there.
+  /// Sum of all patches' contributions to the unknown, in their order, given the first two.
   template <class T>
   __device__ T gathered(const Patches& all, const T* contributions, const T (&two)[2]) const {
     T sum = two[0] + two[1];

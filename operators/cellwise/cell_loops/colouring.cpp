@@ -7,7 +7,7 @@ namespace femcg::operators {
 
 Colouring colour_parts(std::int32_t parts, std::int32_t unknowns,
                        const std::function<std::span<const std::int32_t>(std::int32_t part)>& shared) {
-  // Colours of the parts at each unknown: as many places as it has parts, filled as they are coloured.
+  // Colours of the parts at each unknown: one entry per part, filled as parts are coloured.
   std::vector<std::int64_t> next(unknowns + std::size_t{1}, 0);
   for (std::int32_t part = 0; part < parts; ++part)
     for (const std::int32_t i : shared(part)) ++next[i + 1];
@@ -16,7 +16,7 @@ Colouring colour_parts(std::int32_t parts, std::int32_t unknowns,
   std::vector<std::int32_t> taken(first.back());
 
   std::vector<std::int32_t> colour_of(parts), sizes;
-  std::vector<std::int32_t> forbidden_to;  // the last part that each colour was forbidden to
+  std::vector<std::int32_t> forbidden_to;  // the last part for which each colour was forbidden
   for (std::int32_t part = 0; part < parts; ++part) {
     for (const std::int32_t i : shared(part))
       for (std::int64_t k = first[i]; k < next[i]; ++k) forbidden_to[taken[k]] = part;

@@ -2,9 +2,9 @@
 
 namespace femcg::operators {
 
-/// How parts of a sum over cells that share unknowns are kept from adding to them at once: atomically; colour by
-/// colour, parts of one colour sharing nothing; or by writing what each part has to a place of its own, from where it
-/// is gathered in a fixed order. All but the first give the same bits every time.
+/// Methods that keep parts of a sum over cells from adding to shared unknowns concurrently: atomics; colouring, where
+/// parts of one colour share nothing; or writing contributions to a buffer, from which they are gathered in a fixed
+/// order. All but the first are bitwise reproducible.
 enum class ConflictResolution { atomic, coloured, gather };
 
 }  // namespace femcg::operators

@@ -7,9 +7,9 @@
 
 namespace femcg::operators {
 
-/// Storage of data of congruent cells: once for a class, or for each cell.
+/// Storage of data of congruent cells: once per class, or for each cell.
 enum class Dedup {
-  automatic,  ///< where at most an eighth of the cells are distinct
+  automatic,  ///< per class if at most an eighth of the cells are distinct
   on,
   off
 };
@@ -19,10 +19,10 @@ inline constexpr OptionDescription dedup_option{
     "store once what identical cells have in common; auto: where at most an eighth are distinct (GPU only)",
     [](std::string_view text) { return text == "auto" || text == "on" || text == "off"; }};
 
-/// The most kinds of cells with which Dedup::automatic stores once.
+/// Most congruence classes with which Dedup::automatic stores data per class.
 constexpr std::int64_t most_classes(std::int64_t cells) { return cells / 8; }
 
-/// Throws std::invalid_argument where it is on for the CPU, which stores every cell's own.
+/// The value of the option. Throws std::invalid_argument if it is on for the host, which stores data for every cell.
 Dedup asked_dedup(std::string_view operator_name, const Options& given, Device device);
 
 }  // namespace femcg::operators

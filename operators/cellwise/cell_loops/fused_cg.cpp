@@ -1,5 +1,5 @@
-// Words read and written an unknown: p, r and v twice, x twice in every second iteration: 7, and M^-1 once, where
-// passes of their own have 9.5 beside the two of a product, and M^-1 twice.
+// Words read and written per unknown: p, r and v twice, x twice in every second iteration: 7, and M^-1 once, whereas
+// separate vector kernels have 9.5 besides the two of a product, and M^-1 twice.
 
 #include "operators/cellwise/cell_loops/fused_cg.hpp"
 
@@ -80,7 +80,7 @@ void merged_passes(const FusedStep<T>& of, std::int64_t rows) {
 template <std::floating_point T>
 void FusedVectors<T>::begin(std::span<const std::int32_t> rows) const {
   for_row_blocks(static_cast<std::int64_t>(rows.size()), EqualRows{}, [&](std::int64_t first, std::int64_t last) {
-    while (first < last) {  // runs of neighbours: what a patch shares and owns
+    while (first < last) {  // ranges of consecutive rows, private and owned ones of a patch
       std::int64_t next = first + 1;
       while (next < last && rows[next] == rows[next - 1] + 1) ++next;
       before(of, rows[first], rows[next - 1] + std::int64_t{1});

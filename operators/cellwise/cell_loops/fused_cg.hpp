@@ -24,7 +24,7 @@ struct FusedStep {
   bool moves_x() const { return along != 0 || back != 0; }
 };
 
-/// After it, with z = M^-1 r.
+/// Sums of an iteration after its product, with z = M^-1 r.
 struct FusedSums {
   static constexpr int count = 7;
   double pv = 0, rz = 0, rr = 0, zv = 0, rv = 0, vz = 0, vv = 0;  ///< vz: v'M^-1 v
@@ -36,11 +36,11 @@ inline bool fusing_pays(std::int64_t rows, std::int64_t word_bytes) {
   return vectors * rows * word_bytes > in_caches;
 }
 
-/// Nothing but what comes before the product, on all rows.
+/// The vector updates without a product, on all rows.
 template <std::floating_point T>
 void merged_passes(const FusedStep<T>& of, std::int64_t rows);
 
-/// A pass over patches of cells that makes them (PatchBatches).
+/// Vector updates fused into a sweep over patches of cells (PatchBatches).
 template <std::floating_point T>
 struct FusedVectors {
   static constexpr int count = 1, sums = FusedSums::count;

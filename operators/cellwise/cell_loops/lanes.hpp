@@ -7,7 +7,7 @@
 
 namespace femcg::operators {
 
-/// One number for each of the cells that the host works on together: a register.
+/// A value for each of the cells that the host processes together: a register.
 template <std::floating_point T>
 struct LanesOf {
   using type [[gnu::vector_size(mesh::register_bytes)]] = T;
@@ -15,7 +15,7 @@ struct LanesOf {
 template <std::floating_point T>
 using Lanes = typename LanesOf<T>::type;
 
-/// to[i] = from[places[i]], a register at a time and without gather instructions (pick_four).
+/// to[i] = from[places[i]], register by register and without gather instructions (pick_four).
 template <std::floating_point T>
 [[gnu::always_inline]] inline void gather_lanes(const T* __restrict__ from,
                                                 const std::uint16_t* __restrict__ local_indices, int registers,

@@ -9,7 +9,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// One vector, known to the compiler.
+/// One vector, known at compile time.
 template <std::floating_point T>
 struct OneVector {
   const T* x;
@@ -33,12 +33,12 @@ struct OneVector {
   }
 };
 
-/// Entry i of vector c is at i stride + c.
+/// Interleaved vectors: entry i of vector c is at i stride + c.
 template <std::floating_point T>
 struct SeveralVectors {
   const T* x;
   T* y;
-  int count, sums;  ///< sums: as many as the stride
+  int count, sums;  ///< sums: the stride
 
   void begin(std::span<const std::int32_t>) const {}
   void load(int c, std::int64_t first, std::int64_t rows, T* to) const {
@@ -60,8 +60,8 @@ struct SeveralVectors {
 
 }  // namespace
 
-/// Many patches for many threads, but not so small that most of their unknowns are shared, and few enough unknowns that
-/// the buffers of x and y stay in a core's cache.
+/// Cells per patch: many patches for many threads, but not so small that most of their unknowns are shared, and few
+/// enough unknowns that the buffers of x and y stay in a core's cache.
 template <std::floating_point T>
 int PatchBatches<T>::cells_of_patch(const BilinearForm& form) {
   constexpr std::int64_t buffer_bytes = 48 << 10, least_patches = 128;
@@ -147,7 +147,7 @@ void PatchBatches<T>::work_on(std::int32_t number, const Vectors& v, const Buffe
   }
 }
 
-/// Gathers the patches' contributions to the interface; sums over blocks of it.
+/// Gathers the patches' contributions to the interface; writes sums over blocks of it.
 template <std::floating_point T>
 template <class Vectors>
 void PatchBatches<T>::gather(const Vectors& v, double* sums) const {
@@ -167,10 +167,10 @@ void PatchBatches<T>::gather(const Vectors& v, double* sums) const {
   });
 }
 
-/// `v` defines what a pass over the patches reads and writes, for v.count vectors: v.begin(rows) before all, for the
-/// interface; load(c, first, count, x), for rows that are a patch's own, and value(c, row), for others; store(c,
-/// first, count, x, y, sums) and put(c, rows, y, sums) with what came out, each adding to v.sums sums. These are
-/// added up in a fixed order, unless `sums` is null. The buffers of each share are kept from one product to the next.
+/// Sweep over the patches, with accesses defined by `v` for v.count vectors: v.begin(rows) before all others, for the
+/// interface; load(c, first, count, x), for rows that a patch owns, and value(c, row), for others; store(c, first,
+/// count, x, y, sums) and put(c, rows, y, sums) for the results, each adding to v.sums sums. These are added up in a
+/// fixed order, unless `sums` is null. Buffers are kept from one product to the next.
 template <std::floating_point T>
 template <class Vectors>
 void PatchBatches<T>::go_over(const Vectors& v, double* sums, std::int64_t scratch_size, const PatchWork& work) const {

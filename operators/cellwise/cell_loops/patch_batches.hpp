@@ -17,15 +17,14 @@
 
 namespace femcg::operators {
 
-/// The host's way over patches of cells (CellPatches), y = sum_p Q_p' (sum_{c in p} P_c' K_c P_c) Q_p x.
+/// The sum over patches of cells (CellPatches) of the host, y = sum_p Q_p' (sum_{c in p} P_c' K_c P_c) Q_p x.
 ///
-/// The cells of a patch come in batches of `lanes` (SIMD over cells). A share of the threads copies a patch's part of x
-/// to a buffer, works on its batches there, and hands its part of y on: unknowns of this patch only lie in one piece,
-/// in the order of the patches (ordering), and are stored; what patches have for the interface are contributions, which
-/// are gathered at the end in the order of the patches. Constrained dofs and empty lanes have one place behind the
-/// unknowns, where x is zero.
+/// The cells of a patch come in batches of `lanes` (SIMD over cells). A thread copies a patch's part of x to a buffer,
+/// processes its batches there, and writes its part of y: private unknowns are contiguous, in the order of the patches
+/// (ordering), and are stored; contributions to the interface are gathered at the end in the order of the patches.
+/// Constrained dofs and empty lanes have one local index behind the unknowns, where x is zero.
 ///
-/// Patches do not depend on the number of threads: neither do sums, to the last bit.
+/// Patches, and hence sums to the last bit, do not depend on the number of threads.
 template <std::floating_point T>
 class PatchBatches {
  public:
@@ -33,7 +32,7 @@ class PatchBatches {
 
   explicit PatchBatches(const BilinearForm& form);
 
-  /// Cells a patch and batches of all patches, known from the form alone.
+  /// Cells per patch, and batches of all patches, known from the form alone.
   static int cells_of_patch(const BilinearForm& form);
   static std::int64_t batches_of(const BilinearForm& form);
 
@@ -47,31 +46,31 @@ class PatchBatches {
   std::span<const std::int32_t> cells(std::int32_t batch) const {
     return {cells_.data() + std::int64_t{batch} * lanes, static_cast<std::size_t>(lanes)};
   }
-  /// Where each cell is, as batch x lanes + lane.
+  /// Slot of each cell: batch * lanes + lane.
   std::vector<std::int64_t> slots_of_cells(std::int32_t cell_count) const;
   std::int32_t patch_of(std::int32_t batch) const {
     const auto all = first_batch_.span();
     return static_cast<std::int32_t>(std::upper_bound(all.begin(), all.end(), batch) - all.begin()) - 1;
   }
-  /// Places in the patch's buffer of the dofs of a batch, dofs x lanes.
+  /// Indices in the patch's buffer of the dofs of a batch, [dofs][lanes].
   const std::uint16_t* local_indices(std::int32_t batch) const {
     return local_indices_.data() + std::int64_t{batch} * dofs() * lanes;
   }
 
-  /// A patch's part of x and y, one vector after the other, and what a batch needs.
+  /// A patch's part of x and y, vector after vector, and scratch for a batch.
   struct Buffers {
-    int count;  ///< of vectors
+    int count;  ///< number of vectors
     T *x, *y;
-    std::int64_t room;  ///< from one vector to the next
+    std::int64_t room;  ///< stride between vectors
     Lanes<T>* cell;
   };
-  /// Adds to a patch's part of y what belongs to it. Called for each patch, so that a pass over them is compiled once
-  /// for all kernels.
+  /// Adds the products of a patch to its part of y. A std::function, called per patch, so that the sweep is compiled
+  /// once for all kernels.
   using PatchWork = std::function<void(std::int32_t patch, const Buffers& buffers)>;
 
-  /// Adds the products of a patch's cells: cells(batch, x_e, y_e, scratch) writes y_e = K_e x_e (dofs x lanes), with a
-  /// scratch of the pass's `scratch_size` that nobody else has meanwhile. For several vectors a batch after the other
-  /// for all of them: what is stored of its cells comes from memory once.
+  /// Adds the products of a patch's cells: cells(batch, x_e, y_e, scratch) writes y_e = K_e x_e, [dofs][lanes], with a
+  /// scratch array of the sweep's `scratch_size` for its thread alone. With several vectors each batch is processed for
+  /// all of them one after the other: its stored data come from memory once.
   template <class CellWork>
   void add_cells(std::int32_t patch, const Buffers& buffers, const CellWork& cells) const {
     const int n = dofs();
@@ -85,11 +84,11 @@ class PatchBatches {
       }
   }
 
-  /// y as `work` makes it from x, and x'y unless `energy` is null.
+  /// Computes y from x, patch by patch with `work`, and x'y if `energy` is not null.
   void product(const T* x, T* y, double* energy, std::int64_t scratch_size, const PatchWork& work) const;
   void product(const MultiVector<T>& x, MultiVector<T>& y, double* energies, std::int64_t scratch_size,
                const PatchWork& work) const;
-  /// With the passes of an iteration of CG.
+  /// The product fused with the vector updates of a CG iteration.
   FusedSums product(const FusedStep<T>& of, std::int64_t scratch_size, const PatchWork& work) const;
 
  private:
@@ -102,12 +101,12 @@ class PatchBatches {
   void gather(const Vectors& v, double* sums) const;
 
   CellPatches patches_;
-  Vector<std::int32_t> first_batch_;     ///< of each patch, and the number of all
-  Vector<std::int32_t> cells_;           ///< batches x lanes
-  Vector<std::uint16_t> local_indices_;  ///< batches x dofs x lanes
+  Vector<std::int32_t> first_batch_;     ///< of each patch, and the number of all batches
+  Vector<std::int32_t> cells_;           ///< [batches][lanes]
+  Vector<std::uint16_t> local_indices_;  ///< [batches][dofs][lanes]
   mutable Vector<T> contributions_;      ///< during a product
   mutable Vector<Lanes<T>> buffers_;
-  mutable std::vector<double> sums_;  ///< of the patches, then of blocks of the interface
+  mutable std::vector<double> sums_;  ///< per patch, then per block of the interface
 };
 
 extern template class PatchBatches<double>;

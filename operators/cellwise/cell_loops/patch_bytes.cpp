@@ -7,7 +7,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Of the mesh, and of the diffusion, at most.
+/// Upper bound of the bytes of the mesh and of the diffusion.
 std::int64_t bytes_of_geometry(const BilinearForm& form) {
   const mesh::Mesh& mesh = form.space->mesh();
   const bool constant = form.constant_diffusion && form.diffusion_by_region.empty();
@@ -23,13 +23,12 @@ PatchBytes bytes_of_patches(const BilinearForm& form, CellLayout layout, Conflic
   const bool interleaved = layout == CellLayout::interleaved;
   const std::int64_t n = form.dofs_per_cell(), local_indices = interleaved ? (n + 1) / 2 * 2 : n;
   const std::int64_t slots = interleaved ? (form.cells() + group - 1) / group * group : form.cells();
-  // A place a dof; a colour; and its share of what there is of a patch.
+  // A local index per dof; a colour; and a fraction of a patch's data.
   const std::int64_t of_slots = slots * (local_indices * std::int64_t{sizeof(std::uint16_t)} + 1 + 2);
-  // An unknown of the interface is listed by two patches, and once more as the interface, with an offset and two
-  // numbers.
+  // An unknown of the interface is listed by two patches and once in the interface, with an offset and two indices.
   const std::int64_t of_interface = 6 * form.unknowns * number;
   const std::int64_t contributions = resolution == ConflictResolution::gather ? 2 * form.unknowns * value_bytes : 0;
-  const std::int64_t told = 2 * form.unknowns * (2 * value_bytes + number);  // numbers with the round that they are of
+  const std::int64_t told = 2 * form.unknowns * (2 * value_bytes + number);  // values stamped with their epochs
   return {slots, of_slots, of_interface + contributions, told, bytes_of_geometry(form)};
 }
 

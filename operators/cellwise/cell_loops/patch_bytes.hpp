@@ -14,43 +14,44 @@
 
 namespace femcg::operators {
 
-/// GPU memory of a product over patches of cells, estimated before there are patches.
+/// GPU memory in bytes of a product over patches of cells, estimated before patches are made.
 struct PatchBytes {
-  std::int64_t slots;       ///< of the cells
-  std::int64_t lists;       ///< the places of their dofs
-  std::int64_t interface;   ///< at most, for unknowns that patches share
-  std::int64_t persistent;  ///< at most, of a persistent kernel: what patches tell each other, and for what
-  std::int64_t geometry;    ///< for a moment: the mesh and the diffusion, from which cells' numbers are made, at most
+  std::int64_t slots;       ///< number of slots of the cells
+  std::int64_t lists;       ///< local indices of their dofs
+  std::int64_t interface;   ///< upper bound, for unknowns shared by patches
+  std::int64_t persistent;  ///< upper bound, of a persistent kernel: exchange buffers
+  std::int64_t geometry;    ///< temporary, upper bound: the mesh and the diffusion, from which data of cells are made
 };
 PatchBytes bytes_of_patches(const BilinearForm& form, CellLayout layout, ConflictResolution resolution,
                             std::int64_t value_bytes);
 
-/// On the host: `words` numbers per cell under that name, in batches of a register of cells, and what a cell needs to
-/// find its unknowns, at most.
+/// Arrays of the host: `words` values per cell under `name`, in batches of a register of cells, and upper bounds of the
+/// indices of unknowns.
 template <std::floating_point T>
 std::vector<StoredArray> arrays_of_cells(const BilinearForm& form, std::string_view name, std::int64_t words) {
   constexpr std::int64_t lanes = mesh::register_bytes / sizeof(T);
   const std::int64_t cells = (form.cells() + lanes - 1) / lanes * lanes;
   const std::int64_t local_indices = cells * form.dofs_per_cell();
-  // Each unknown is listed by its block of cells, those that blocks share more than once.
+  // Each unknown is listed by its block of cells, shared ones by several.
   const std::int64_t listed = form.unknowns * 3 / 2;
   return {{std::string(name), cells * words, cells * words * static_cast<std::int64_t>(sizeof(T))},
           {"places of dofs", local_indices, local_indices * static_cast<std::int64_t>(sizeof(std::uint16_t))},
           {"unknowns of blocks", listed, listed * static_cast<std::int64_t>(sizeof(std::int32_t))}};
 }
 
-/// Cells with those that fill the last register.
+/// Number of cells, rounded up to whole registers.
 template <std::floating_point T>
 std::int64_t padded_cells(const BilinearForm& form) {
   constexpr std::int64_t lanes = mesh::register_bytes / sizeof(T);
   return (form.cells() + lanes - 1) / lanes * lanes;
 }
 
-/// Bytes that patches of cells really take for what they share, about: 4 an unknown in the plane, 11 in space, as they
-/// came out on the cases of cases/h200.
+/// Estimate of the bytes of patches for shared unknowns: 4 per unknown in two dimensions, 11 in three, as measured on
+/// the cases of cases/h200.
 std::int64_t expected_interface(const BilinearForm& form);
 
-/// Cost of a product that reads so many bytes beside x and y, with so many multiply-adds in each of `cells`.
+/// Footprint of a product that reads `read_bytes` besides x and y, with `operations` multiply-adds in each of `cells`
+/// cells.
 template <std::floating_point T>
 Footprint footprint_of_cells(const BilinearForm& form, std::int64_t cells, std::int64_t read_bytes,
                              std::int64_t operations) {

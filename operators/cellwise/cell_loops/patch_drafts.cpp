@@ -17,20 +17,20 @@ namespace femcg::operators {
 
 namespace {
 
-constexpr int most_colours = 256;  // they have 8 bits
+constexpr int most_colours = 256;  // 8-bit numbers
 
-/// Numbers distinct unknowns in the order in which they are met. The numbers are in pages of neighbouring unknowns, of
-/// which there are those that are met: whether an unknown is new takes no branch, which could not be foreseen.
+/// Numbers distinct unknowns in the order of their first appearance. The numbers are in pages of neighbouring unknowns,
+/// allocated on demand: this needs no branch on whether an unknown is new, which could not be predicted.
 class MetUnknowns {
  public:
   explicit MetUnknowns(std::int32_t unknowns) : page_of_(static_cast<std::size_t>(unknowns) / page + 1, none) {}
 
-  /// Forgets all, and makes room for so many.
+  /// Forgets all unknowns, and makes room for `most`.
   void clear(std::size_t most) {
     for (const std::int32_t met : pages_) page_of_[met] = none;
     pages_.clear();
     numbers_.clear();
-    unknowns_.resize(std::max(unknowns_.size(), most + 1));  // one more is written to
+    unknowns_.resize(std::max(unknowns_.size(), most + 1));  // one more may be written
     count_ = 0;
   }
   std::int32_t number_of(std::int32_t unknown) {
@@ -54,10 +54,10 @@ class MetUnknowns {
     numbers_.resize(numbers_.size() + page, none);
   }
 
-  std::vector<std::int32_t> page_of_;   ///< among those that are met
-  std::vector<std::int32_t> pages_;     ///< that are met
-  std::vector<std::int32_t> numbers_;   ///< in these
-  std::vector<std::int32_t> unknowns_;  ///< that are met, in the order of their numbers
+  std::vector<std::int32_t> page_of_;   ///< index among the allocated pages
+  std::vector<std::int32_t> pages_;     ///< allocated pages
+  std::vector<std::int32_t> numbers_;   ///< in the allocated pages
+  std::vector<std::int32_t> unknowns_;  ///< in the order of their numbers
   std::int32_t count_ = 0;
 };
 
@@ -65,7 +65,7 @@ class MetUnknowns {
 template <std::size_t words>
 using Colours = std::array<std::uint64_t, words>;
 
-/// The first colour that is not among `taken`; behind the last if all are.
+/// The first colour not in `taken`; the number of colours if all are.
 template <std::size_t words>
 int first_free(const Colours<words>& taken) {
   std::size_t word = 0;
@@ -73,13 +73,13 @@ int first_free(const Colours<words>& taken) {
   return static_cast<int>(64 * word) + (word < taken.size() ? std::countr_one(taken[word]) : 0);
 }
 
-/// Makes drafts, in memory that it keeps from one to the next: one for each thread.
+/// Makes drafts of patches, with memory that is reused: one object a thread.
 class Drafter {
  public:
   Drafter(const BilinearForm& form, const PatchOptions& options)
       : form_(form), options_(options), n_(static_cast<std::size_t>(form.dofs_per_cell())), met_(form.unknowns) {}
 
-  /// One patch of some cells, or two of half of them if they have too many unknowns or colours, and so on.
+  /// Makes one patch of the cells, or, recursively, two of half of them if they have too many unknowns or colours.
   void draft(std::span<const std::int32_t> cells, std::vector<PatchDraft>& drafts) {
     if (!number_unknowns(cells) || !(colour_cells<1>(cells) || colour_cells<most_colours / 64>(cells))) {
       draft(cells.first(cells.size() / 2), drafts);
@@ -91,11 +91,11 @@ class Drafter {
   }
 
  private:
-  /// Numbers the unknowns of some cells as they are met; false where they are too many.
+  /// Numbers the unknowns of the cells in the order of first appearance; returns false if they are too many.
   bool number_unknowns(std::span<const std::int32_t> cells) {
     met_.clear(cells.size() * n_);
     numbers_.resize(cells.size() * n_);
-    // First the unknowns alone, from far in memory, with no branch for which it would wait.
+    // First loads all unknowns, whose latency is long, without branches.
     const std::int32_t* const unknown_of_dof = form_.unknown_of_dof.data();
     for (std::size_t c = 0; c < cells.size(); ++c) {
       const mesh::CellDofs dofs = form_.space->dofs(cells[c]);
@@ -109,8 +109,8 @@ class Drafter {
     return true;
   }
 
-  /// Greedy, in the order of the mesh: rows of cells of a box come out in the least number of colours. False where so
-  /// many words have too few.
+  /// Greedy colouring in the order of the mesh, which gives the least number of colours for rows of cells of a box.
+  /// Returns false if there are more colours than fit in `words` words.
   template <std::size_t words>
   bool colour_cells(std::span<const std::int32_t> cells) {
     visit_.resize(cells.size());
@@ -133,8 +133,8 @@ class Drafter {
     return true;
   }
 
-  /// Sorts the visit by colour, and takes whole waves of the cells that come first to its front; the order is kept
-  /// among them and the others.
+  /// Sorts the cells by colour, and moves whole waves of the cells that come first to the front, keeping the order
+  /// among these and among the others.
   void order_cells(std::span<const std::int32_t> cells) {
     std::stable_sort(visit_.begin(), visit_.end(),
                      [&](std::size_t a, std::size_t b) { return colour_of_[a] < colour_of_[b]; });
@@ -147,9 +147,9 @@ class Drafter {
     std::ranges::copy(others, std::ranges::copy(front, visit_.begin()).out);
   }
 
-  /// The cells as the visit has them, and the unknowns in the order in which neighbouring threads meet them, so that
-  /// these find them at neighbouring places of shared memory, in different banks: dof by dof of each group of slots, a
-  /// thread per cell, or cell by cell.
+  /// The draft with cells in sorted order, and unknowns in the order in which adjacent threads use them, so that these
+  /// access adjacent shared memory, in different banks: dof by dof of each group of slots, for one thread a cell, or
+  /// cell by cell.
   PatchDraft ordered_draft(std::span<const std::int32_t> cells) {
     const std::span<const std::int32_t> unknowns = met_.unknowns();
     const std::size_t count = cells.size(), none = unknowns.size(),
@@ -186,10 +186,10 @@ class Drafter {
   const PatchOptions& options_;
   std::size_t n_;
   MetUnknowns met_;
-  std::vector<std::int32_t> numbers_;  ///< cells x dofs, of their unknowns as they were met; -1 where there is none
+  std::vector<std::int32_t> numbers_;  ///< [cells][dofs]: number of the dof's unknown; -1 for none
   std::vector<std::uint64_t> taken_;   ///< colours of each unknown's cells
   std::vector<std::uint8_t> colour_of_;
-  std::vector<std::size_t> visit_;  ///< of the cells
+  std::vector<std::size_t> visit_;  ///< order of the cells
   std::vector<std::uint16_t> rank_of_;
 };
 

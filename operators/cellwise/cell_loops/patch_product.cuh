@@ -1,31 +1,31 @@
 #pragma once
 
-// y = sum over cells on the GPU, a thread block per patch (cell_patches.hpp). An operator writes what one block does
-// with the cells of one patch, and leaves the rest to PatchProduct:
+// y = sum over cells on the GPU, one thread block per patch (cell_patches.hpp). An operator provides the work of a
+// block on the cells of one patch, and PatchProduct does the rest:
 //
 //   template <class T>
 //   struct MyCells {                                      // plain data, an argument of the kernel
 //     static constexpr int threads = 128;                 // a block; a multiple of 32
 //     static constexpr int blocks_per_multiprocessor = 4;   // at least: bounds the registers
-//     // Called by all threads of the block. x has the patch's part of x by place, x[unknown_count] = 0; y is zero, and
-//     // to it, by place too, but never at unknown_count, y_e = K_e x_e is added. `scratch` is shared memory of the
-//     // size that PatchProduct was made with.
+//     // Called by all threads of the block. x has the patch's part of x by local index, x[unknown_count] = 0; y_e =
+//     // K_e x_e is added to y, zero at first, by local index too, but never at unknown_count. `scratch` is shared
+//     // memory of PatchProduct's scratch size.
 //     __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
 //       wave_by_wave<threads, n>(all, patch, x, y, [&](std::int64_t slot, const T(&x_e)[n], T(&y_e)[n]) { ... });
 //     }
 //   };
 //
-// Cells may have a second function, `ahead(all, patch)`, which is called before x is there and whose result the first
-// then gets as a last argument: for loads that should not wait for x (with_ahead).
+// Cells may have a second function, `ahead(all, patch)`, called before x is there, whose result is passed to the first
+// function as its last argument: for loads that should not wait for x (with_ahead).
 //
 //   PatchProduct<T, MyCells<T>> product(make_cell_patches(form, {...}), ConflictResolution::gather);
 //   product(cells, x, y, energy);
 //
-// x and y have the unknowns in the patches' order: the operator's ordering() is CellPatches::unknown_at.
+// x and y have the unknowns in the order of the patches: the operator's ordering() is CellPatches::unknown_at.
 //
-// Bytes that the patches add to what the cells read: 2 for each dof of a cell, x and y once, and for each unknown
-// of the interface 4 for each patch that has it, 4 and its clearing (atomic, coloured), or twice the contributions and
-// 4 more for each of them (gather).
+// Bytes moved for the patches in addition to the cells' data: 2 per dof of a cell, x and y once, and per unknown of the
+// interface 4 for each patch that has it, plus 4 and clearing it (atomic, coloured), or twice its contributions and 4
+// for each of them (gather).
 
 #include <cuda_pipeline_primitives.h>
 
@@ -39,20 +39,20 @@
 
 namespace femcg::operators::cuda {
 
-/// How patches of different colours keep their order within one launch: each says when it is done, and adds to the
-/// interface only after all that come before it. No two colours need a launch each, with a GPU that runs empty in
+/// Order of the patches of different colours within one launch: each block posts when it is done with a patch, and adds
+/// to the interface only after all patches that come before. This saves one launch per colour, with an idle GPU in
 /// between.
 struct PatchOrder {
   const std::int32_t* patches;           ///< colour by colour
   const std::uint32_t* earlier_offsets;  ///< in `earlier`, of each of them
-  const std::int32_t* earlier;           ///< patches that it waits for
-  unsigned* done;                        ///< the last product that each patch has finished
-  unsigned* product;                     ///< the number of the last product that all patches have finished
-  unsigned* arrived;                     ///< blocks that have finished this one; zero between launches
+  const std::int32_t* earlier;           ///< patches that a patch waits for
+  unsigned* done;                        ///< number of the last product that each patch has finished
+  unsigned* product;                     ///< number of the last product that all patches have finished
+  unsigned* arrived;                     ///< blocks that have finished the current product; zero between launches
 };
 
-/// Waits until all that come before the k-th patch are done. All threads of the block call it. It ends: a block goes
-/// over its patches in their order, and all blocks are resident.
+/// Waits until all patches before the k-th one are done. Called by all threads of the block. Free of deadlocks, since a
+/// block processes its patches in their order, and all blocks are resident.
 __device__ inline void wait_for_earlier(const PatchOrder& order, std::int64_t k, unsigned product) {
   for (std::uint32_t i = order.earlier_offsets[k] + threadIdx.x; i < order.earlier_offsets[k + 1]; i += blockDim.x) {
     const volatile unsigned* done = order.done + order.earlier[i];
@@ -63,29 +63,29 @@ __device__ inline void wait_for_earlier(const PatchOrder& order, std::int64_t k,
   __syncthreads();
 }
 
-/// Tells those that wait for a patch that what it added is there. All threads of the block have passed a barrier.
+/// Posts that a patch's additions are visible. All threads of the block must have passed a barrier.
 __device__ inline void say_done(const PatchOrder& order, std::int32_t patch, unsigned product) {
   if (threadIdx.x != 0) return;
   __threadfence();
   *const_cast<volatile unsigned*>(order.done + patch) = product;
 }
 
-/// What a launch works on, and where it goes.
+/// Arguments of a launch: input and output.
 template <class T>
 struct PatchWork {
   Patches all;
-  PatchOrder order;    ///< with colours
+  PatchOrder order;    ///< for coloured patches
   std::int64_t count;  ///< of the patches
   ConflictResolution resolution;
-  int room;  ///< numbers of shared memory for the patch's part of x, and for that of y
+  int room;  ///< values of shared memory for the patch's part of x, and for that of y
   const T* x;
   T* y;
   T* contributions;
-  double* energy;  ///< null if not wanted
+  double* energy;  ///< null if not needed
   Parts<1> parts;
 };
 
-/// Of the numbers of a patch's shared unknowns, how many a thread has under way together, unless the cells say.
+/// Indices of shared unknowns that a thread prefetches at a time: 2 unless the cells define another number.
 template <class Cells>
 __host__ __device__ constexpr int shared_ahead() {
   if constexpr (requires { Cells::shared_ahead; })
@@ -94,8 +94,8 @@ __host__ __device__ constexpr int shared_ahead() {
     return 2;
 }
 
-/// x of a patch to shared memory, past the registers, and zero to y. The numbers of the unknowns that are shared, for
-/// which their x has to wait, are under way while the private ones are.
+/// Copies x of a patch to shared memory asynchronously, and sets y to zero. Indices of shared unknowns, on which loads
+/// of their x depend, are loaded while private unknowns are copied.
 template <int threads, int ahead, class T>
 __device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T* x, T* y) {
   const int own = patch.private_count, end = patch.unknown_count, mine = static_cast<int>(threadIdx.x);
@@ -120,7 +120,7 @@ __device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T*
   __pipeline_wait_prior(0);
 }
 
-/// y of a patch from shared memory, and this thread's share of its x'y.
+/// Writes y of a patch from shared memory; returns this thread's contribution to x'y.
 template <int threads, class T>
 __device__ double end_patch(const PatchWork<T>& work, const CellPatch& patch, const T* x, const T* y) {
   const int own = patch.private_count;
@@ -149,7 +149,7 @@ __device__ double end_patch(const PatchWork<T>& work, const CellPatch& patch, co
   return energy;
 }
 
-/// A block per patch, then the next ones in strides of the grid.
+/// One block a patch, in a grid-stride loop.
 template <class T, class Cells>
 __global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocessor)
     patch_kernel(PatchWork<T> work, Cells cells) {
@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(Cells::threads, Cells::blocks_per_multiprocess
   sum_of_grid(sums, work.parts, [&](const double(&results)[1]) { *work.energy = results[0]; });
 }
 
-/// The shared memory that a block of a kernel may ask for.
+/// Most dynamic shared memory in bytes that a block of a kernel may ask for.
 template <class Kernel>
 std::int64_t most_shared_bytes(Kernel kernel) {
   cudaFuncAttributes attributes{};
@@ -188,8 +188,8 @@ std::int64_t most_shared_bytes(Kernel kernel) {
   return shared_bytes_of_block() - static_cast<std::int64_t>(attributes.sharedSizeBytes);
 }
 
-/// Lets a kernel have all the shared memory there is (the attribute is the kernel's, which several products share), and
-/// returns how many of its blocks the GPU holds at once with `shared_bytes` each.
+/// Allows a kernel all shared memory (the attribute is the kernel's, which several products share), and returns the
+/// number of its blocks that are resident with `shared_bytes` each.
 template <class Kernel>
 std::int64_t prepare_patch_kernel(Kernel kernel, int threads, std::int64_t shared_bytes) {
   const std::int64_t most = most_shared_bytes(kernel);
@@ -206,13 +206,13 @@ __global__ void clear_interface_kernel(Patches all, std::int64_t interface, T* y
   for (std::int64_t r = cuda::thread_number(); r < interface; r += stride) y[__ldcs(all.interface + r)] = T(0);
 }
 
-/// y on the interface: the patches' contributions to each unknown, in their order.
+/// y on the interface: adds up the patches' contributions to each unknown, in their order. One thread an unknown.
 template <class T>
 __global__ void gather_interface_kernel(Patches all, std::int64_t interface, const T* contributions, T* y) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   std::int64_t r = cuda::thread_number();
-  // Offsets, numbers and contributions wait for each other: those of three turns are under way together. The first
-  // lists are so while the patches are still at work.
+  // Contributions depend on indices, indices on offsets: loads for three iterations are in flight together. The first
+  // ones do not wait for the previous kernel, which has the patches' products.
   InterfaceUnknown now(all, r, interface);
   InterfaceOffsets following(all, r + stride, interface);
   await_previous();
@@ -226,11 +226,11 @@ __global__ void gather_interface_kernel(Patches all, std::int64_t interface, con
   }
 }
 
-/// The launches of y = A x, and x'Ax. ConflictResolution::coloured needs patches that are coloured.
+/// Launches of y = A x and x'Ax. ConflictResolution::coloured needs coloured patches.
 template <class T, class Cells>
 class PatchProduct {
  public:
-  /// `scratch`: numbers of shared memory that the cells' work needs besides x and y.
+  /// `scratch`: values of shared memory for the cells' work besides x and y.
   PatchProduct(const CellPatches& patches, ConflictResolution resolution, std::int64_t scratch = 0)
       : PatchProduct(std::make_shared<const CellPatchesOnGpu>(patches), resolution, scratch) {
     if (resolution != ConflictResolution::coloured) return;
@@ -247,10 +247,10 @@ class PatchProduct {
         resolution_(resolution),
         room_((patches_->most_unknowns() + 1 + 3) / 4 * 4),
         scratch_(scratch),
-        shared_bytes_((2 * room_ + scratch + 3) / 4 * 4 * static_cast<std::int64_t>(sizeof(T))),  // of a block
+        shared_bytes_((2 * room_ + scratch + 3) / 4 * 4 * static_cast<std::int64_t>(sizeof(T))),  // per block
         blocks_(prepare_patch_kernel(patch_kernel<T, Cells>, Cells::threads, shared_bytes_)),
         interface_blocks_(std::min((patches_->interface() + interface_threads - 1) / interface_threads,
-                                   // More than are resident: some that come as others go are faster.
+                                   // More than are resident: blocks that start as others end are faster.
                                    2 * resident_blocks(clear_interface_kernel<T>, interface_threads))),
         contributions_(resolution == ConflictResolution::gather ? patches_->contributions() : 0, Device::cuda),
         parts_(blocks_) {}
@@ -258,14 +258,14 @@ class PatchProduct {
   const CellPatchesOnGpu& patches() const { return *patches_; }
   const std::shared_ptr<const CellPatchesOnGpu>& shared_patches() const { return patches_; }
   ConflictResolution resolution() const { return resolution_; }
-  /// Numbers of shared memory for a patch's part of a vector, and for the cells' work.
+  /// Values of shared memory for a patch's part of a vector, and for the cells' work.
   std::int64_t room() const { return room_; }
   std::int64_t scratch() const { return scratch_; }
-  /// Held for the patches besides the cells' own data.
+  /// Bytes held for the patches besides the cells' data.
   std::int64_t bytes() const { return patches_->bytes() + patches_->gather_bytes() + own_bytes(); }
-  /// Without the patches.
+  /// The same without the shared patches.
   std::int64_t own_bytes() const { return contributions_.bytes() + order_bytes(); }
-  /// The least that a product moves besides the cells' own data: lists, x and y, and what the interface costs.
+  /// Lower bound of the bytes that a product moves besides the cells' data: lists, x and y, and the interface.
   std::int64_t moved_bytes(std::int64_t unknowns) const {
     const std::int64_t number = sizeof(T);
     const std::int64_t interface = resolution_ == ConflictResolution::gather

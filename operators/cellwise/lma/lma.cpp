@@ -1,6 +1,6 @@
 // On the host. Stored: the lower triangle of each K_c, interleaved over the cells of a batch (entry by entry, a cache
-// line of lanes each), and 16-bit places of the cells' unknowns in their block. A product moves n (n + 1) / 2 words and
-// 2 n bytes per cell of n dofs, and x and y once.
+// line of lanes each), and 16-bit local indices of the cells' unknowns in their block. A product moves n (n + 1) / 2
+// words and 2 n bytes per cell of n dofs, and x and y once.
 
 #include "operators/cellwise/lma/lma.hpp"
 
@@ -48,7 +48,7 @@ class Lma final : public Operator<T> {
     footprint.stored_bytes = values_.bytes() + blocks_.bytes();
     footprint.moved_bytes =
         footprint.stored_bytes + 2 * std::int64_t{this->size()} * static_cast<std::int64_t>(sizeof(T));
-    // Every cell reads its part of x and adds its part of y: read and written once more.
+    // Effective bytes: every cell reads its part of x, and reads and writes its part of y.
     const std::int64_t cell_dofs = std::int64_t{blocks_.batches()} * CellBlocks<T>::lanes * blocks_.dofs();
     footprint.effective_bytes = footprint.stored_bytes + 3 * cell_dofs * static_cast<std::int64_t>(sizeof(T));
     footprint.flops = 2 * cell_dofs * blocks_.dofs();
@@ -69,7 +69,7 @@ class Lma final : public Operator<T> {
     const Lanes<T>* values = values_.data();
     return [n, packed, values](std::int32_t batch, const Lanes<T>* from, Lanes<T>* to, Lanes<T>*) {
       const Lanes<T>* k = values + batch * packed;
-      // Row i of the lower triangle serves y_i and, mirrored, the y_j before it.
+      // Row i of the lower triangle contributes to y_i and, mirrored, to y_j with j < i.
       for (int i = 0; i < n; ++i) {
         const Lanes<T> x_i = from[i];
         Lanes<T> sum{};
@@ -85,13 +85,13 @@ class Lma final : public Operator<T> {
 
   const BilinearForm* form_;
   CellBlocks<T> blocks_;
-  Vector<Lanes<T>> values_;  ///< batches x packed entries
+  Vector<Lanes<T>> values_;  ///< [batches][packed entries]
 };
 
 constexpr std::array options{dedup_option, patch_option};
 
-/// For a gather each block has a number of T, and where to find it, for every unknown that it shares; such an unknown
-/// has an offset to begin its list at. At most: all unknowns are shared, by the blocks that meet at an edge.
+/// Upper bound of the bytes of a gather: a value and an index per contribution, and an offset per unknown, with all
+/// unknowns shared by the blocks that meet at an edge.
 template <std::floating_point T>
 std::int64_t most_bytes_of_gather(const BilinearForm& form) {
   constexpr std::int64_t position = sizeof(std::int64_t), word = sizeof(T);
@@ -107,7 +107,7 @@ StorageEstimate estimate_on_host(const BilinearForm& form, ConflictResolution re
   if (resolution != ConflictResolution::gather) return estimate;
   estimate.slack = most_bytes_of_gather<T>(form);
   estimate.arrays.push_back({"gathered contributions", form.unknowns, estimate.slack});
-  // On large meshes about a quarter of it in the plane, and half in space.
+  // On large meshes about a quarter of the bound in two dimensions, and half in three.
   const std::int64_t gathered = estimate.slack / (form.space->mesh().dimension() == 2 ? 4 : 2);
   const std::int64_t read = estimate.stored() - estimate.slack + gathered;
   estimate.product = footprint_of_cells<T>(form, padded_cells<T>(form), read, n * n);
@@ -131,7 +131,7 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, ConflictResolution res
                      {"interface of patches", form.unknowns, patches.interface}};
   if (perhaps_once) estimate.arrays.push_back({"matrix of each cell", patches.slots, patches.slots * number});
   estimate.slack = patches.interface + (perhaps_once ? matrices : 0);
-  // The lists of the sum that gives the diagonal; the cell of each matrix.
+  // The lists of the sum for the diagonal; the cell of each matrix.
   estimate.making = patches.geometry + patches.lists + patches.interface + patches.slots * number;
   estimate.making_on_host = estimate.making;
   if (resolution == ConflictResolution::gather) estimate.persistent = patches.persistent;

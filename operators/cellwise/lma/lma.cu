@@ -1,11 +1,10 @@
-// y = sum_c P_c' (K_c (P_c x)) with stored element matrices (Reguly & Giles 2012, section 8), patch by patch: see
-// operators/cellwise/cell_loops/patch_product.cuh for what becomes of shared unknowns, lma_cells.cuh for the threads of
-// a cell.
+// y = sum_c P_c' (K_c (P_c x)) with stored element matrices (Reguly & Giles 2012, section 8), patch by patch:
+// operators/cellwise/cell_loops/patch_product.cuh treats shared unknowns, lma_cells.cuh has the threads of a cell.
 //
-// A thread per cell up to 27 dofs, a warp per cell above. A product moves n (n + 1) / 2 words and 2 n bytes per cell of
+// One thread a cell up to 27 dofs, one warp a cell above. A product moves n (n + 1) / 2 words and 2 n bytes per cell of
 // n dofs, and x and y. In two dimensions and double precision an unknown of Q1 to Q4 costs 112, 116, 145, 185 bytes
-// with the interface, of which the matrices are 80, 90, 121, 162; where identical ones are stored once, these stay in
-// the caches and 4 bytes per cell say which it is.
+// with the interface, including 80, 90, 121, 162 for the matrices; if congruent cells store one matrix, these stay in
+// the caches and cost a 4-byte index per cell.
 
 #include <algorithm>
 #include <stdexcept>
@@ -36,7 +35,7 @@ class LmaOnGpu final : public Operator<T>, public WithPersistentCg<T> {
   void diagonal(Vector<T>& d) const override { copy(diagonal_, d); }
   std::map<std::string, std::string> chosen() const override { return chosen_; }
   const Vector<std::int32_t>& ordering() const override { return unknown_at_; }
-  /// For the gather only, whose order of sums the persistent kernel keeps.
+  /// For gather only, whose order of sums the persistent kernel keeps.
   std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
     return product_.resolution() != ConflictResolution::gather
                ? nullptr
@@ -72,7 +71,7 @@ class LmaOnGpu final : public Operator<T>, public WithPersistentCg<T> {
     sum({LmaLayout<T>(dofs_, inputs.stored_once()), values_.data(),
          inputs.stored_once() ? matrix_of_slot_.data() : nullptr},
         none, diagonal, nullptr);
-    synchronize(Device::cuda);  // none and the lists of the sum go
+    synchronize(Device::cuda);  // before `none` and the lists of the sum are freed
     return diagonal;
   }
 

@@ -4,9 +4,9 @@
 
 namespace femcg::operators {
 
-/// The local matrix approach: y = sum_c P_c' (K_c (P_c x)) with the element matrices stored, never assembled (Reguly &
-/// Giles 2012, section 8). Blocks of cells that share unknowns add to them atomically; colour by colour; or each to a
-/// place of its own, from where they are gathered in a fixed order. The last two are bitwise reproducible.
+/// The local matrix approach: y = sum_c P_c' (K_c (P_c x)) with stored, never assembled element matrices (Reguly &
+/// Giles 2012, section 8). Blocks of cells add to shared unknowns atomically; or colour by colour; or write
+/// contributions that are gathered in a fixed order. The last two are bitwise reproducible.
 ///
 /// On the host made from the element matrices, on a GPU from the form alone.
 OperatorDescription lma_atomic();

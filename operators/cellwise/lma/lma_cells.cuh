@@ -1,7 +1,7 @@
 #pragma once
 
-// y_e = K_e x_e for the cells of one patch, by one thread block, from the lower triangle of K_e alone.
-// Row i of it serves y_i and, mirrored, the y_j before it.
+// y_e = K_e x_e for the cells of one patch, by one thread block, from the lower triangle of K_e. Its row i contributes
+// to y_i and, mirrored, to y_j with j < i.
 
 #include <cuda_pipeline_primitives.h>
 
@@ -33,13 +33,13 @@ struct SixteenBytes<float> {
   }
 };
 
-/// Blocks a multiprocessor that leave each thread so many of its 65536 registers.
+/// Blocks per multiprocessor that leave each thread `registers` of the 65536 registers.
 constexpr int blocks_with_registers(int threads, int registers) {
   const int blocks = 65536 / (threads * registers);
   return blocks < 1 ? 1 : blocks * threads > 2048 ? 2048 / threads : blocks;
 }
 
-/// Loads a number: one that is needed once should not drive the rest out of the caches, a shared one should stay there.
+/// Loads a value, with an evict-first hint unless it is `shared` between cells.
 template <bool shared, class Value>
 __device__ Value load(const Value* at) {
   if constexpr (shared)
@@ -48,9 +48,8 @@ __device__ Value load(const Value* at) {
     return __ldcs(at);
 }
 
-/// A thread per cell of n dofs. x_e and y_e stay in registers; the matrix comes in runs of 16 bytes, `in_flight` of
-/// them on their way at any time. `once`: identical matrices are stored once; then neighbouring threads mostly read the
-/// same.
+/// One thread per cell of n dofs. x_e and y_e stay in registers; the matrix is loaded in runs of 16 bytes, `in_flight`
+/// of them at any time. `once`: congruent cells store one matrix; adjacent threads then mostly load the same data.
 template <class T, int n, bool once>
 struct ThreadCells {
   static constexpr int threads = 128, together = LmaLayout<T>::together;
@@ -61,7 +60,7 @@ struct ThreadCells {
   static constexpr int scratch_size = 0;
 
   const T* values;
-  const std::int32_t* matrix_of_slot;  ///< with `once`
+  const std::int32_t* matrix_of_slot;  ///< if `once`
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
     wave_by_wave<threads, n>(all, patch, x, y,
@@ -97,10 +96,10 @@ struct ThreadCells {
   }
 };
 
-/// Columns of an element matrix that a warp works on together.
+/// Columns of an element matrix that a warp multiplies by at a time.
 constexpr int columns_together = 4;
 
-/// Adds up four sums of which every lane has a part; lane l receives the (l / 8)-th.
+/// Adds up four sums over a warp; lane l receives sum l / 8.
 template <class T>
 __device__ T sum_of_column(const T (&parts)[columns_together]) {
   const bool upper = (threadIdx.x & 16) != 0, odd = (threadIdx.x & 8) != 0;
@@ -116,9 +115,10 @@ __device__ T sum_of_column(const T (&parts)[columns_together]) {
   return sum;
 }
 
-/// A warp per cell of n dofs: lane l has the rows l, l + 32, ... of x_e and y_e. The matrix comes in panels of four
-/// columns, in a loop whose few instructions stay in their caches. With `once` the columns are read as they are needed:
-/// they are in the caches. Else each warp has the next panels, of its next cell too, on their way to shared memory.
+/// One warp per cell of n dofs: lane l has the rows l, l + 32, ... of x_e and y_e. The matrix is processed in panels of
+/// four columns, in a loop whose few instructions stay in the instruction cache. With `once` columns are loaded when
+/// needed, as they are in the caches; otherwise each warp prefetches the next panels, also those of its next cell, to
+/// shared memory.
 template <class T, int n, bool once>
 struct WarpCells {
   static constexpr int threads = 128, warps = threads / threads_per_warp;
@@ -127,13 +127,13 @@ struct WarpCells {
   static constexpr int words = sizeof(T) / 4;
   static constexpr int blocks_per_multiprocessor =
       blocks_with_registers(threads, words*(together + (2 + together) * rows) + 48);
-  /// Panels on their way; numbers of shared memory for one, which begins and ends at 16 bytes.
+  /// Panels in flight; values of shared memory per panel, aligned to 16 bytes at both ends.
   static constexpr int panels = (n + together - 1) / together, ahead_of_use = n <= 40 ? 4 : 2;
   static constexpr int run = LmaLayout<T>::together, panel_room = (together * n + 2 * (run - 1)) / run * run;
   static constexpr int ring = ahead_of_use + 1, scratch_size = once ? 0 : warps * ring * panel_room;
 
   const T* values;
-  const std::int32_t* matrix_of_slot;  ///< with `once`
+  const std::int32_t* matrix_of_slot;  ///< if `once`
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
@@ -170,14 +170,14 @@ struct WarpCells {
   }
 
  private:
-  /// The place of entry (j, j), with which column j begins.
+  /// Offset of entry (j, j), with which column j begins.
   static constexpr __host__ __device__ int start(int j) { return j * n - j * (j - 1) / 2; }
 
-  /// The matrices of a warp's cells of a patch, panel by panel. All lanes call its functions together.
+  /// The matrices of a warp's cells of a patch, panel by panel. Functions are called by all lanes together.
   struct Panels {
-    const T* matrix;  ///< of the panel that is fetched next
+    const T* matrix;  ///< of the next panel to fetch
     T* room;          ///< of the warp
-    int cells;        ///< from that panel's on
+    int cells;        ///< remaining ones, from that panel's on
     int panel = 0, fetched_to = 0, taken_from = 0;
 
     __device__ void fetch(int lane) {
@@ -197,7 +197,7 @@ struct WarpCells {
       }
       __pipeline_commit();
     }
-    /// The panel after the one that was taken last, which is used no more.
+    /// Returns the panel after the one taken last, which is then free.
     __device__ const T* take(int lane) {
       __syncwarp();
       fetch(lane);
@@ -248,14 +248,14 @@ struct WarpCells {
   }
 };
 
-/// The diagonals of the element matrices, a thread per cell: y does not depend on x.
+/// The diagonals of the element matrices in place of a product: y does not depend on x. One thread a cell.
 template <class T>
 struct DiagonalCells {
   static constexpr int threads = 128, blocks_per_multiprocessor = 8;
 
   LmaLayout<T> layout;
   const T* values;
-  const std::int32_t* matrix_of_slot;  ///< null: each slot has its own
+  const std::int32_t* matrix_of_slot;  ///< null if each slot has its own
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T*, T* y, T*) const {
     for (int first = 0; first < patch.cells; first += threads) {
@@ -271,7 +271,7 @@ struct DiagonalCells {
   }
 
  private:
-  /// As CellPatches::place_index has it.
+  /// Local index of a slot's dof, as in CellPatches::place_index.
   __device__ int place_of(const Patches& all, std::int64_t slot, int dof) const {
     constexpr int group = CellPatches::group;
     const int n = layout.dofs;

@@ -16,8 +16,8 @@ namespace femcg::operators {
 
 namespace {
 
-/// Cells a patch: many enough that little of it is interface, few enough for its unknowns to leave shared memory to
-/// others, and for a GPU to have work everywhere. `once`: matrices do not have to be waited for.
+/// Options of the patches: many enough cells that little of a patch is interface, few enough that its unknowns leave
+/// shared memory for other blocks, and that all multiprocessors have work. `once`: matrices come from the caches.
 PatchOptions patch_options(const BilinearForm& form, ConflictResolution resolution, bool once) {
   const int n = form.dofs_per_cell();
   PatchOptions options;
@@ -30,7 +30,7 @@ PatchOptions patch_options(const BilinearForm& form, ConflictResolution resoluti
   return options;
 }
 
-/// A matrix per slot; the places of those with Robin terms.
+/// Stores one matrix per slot; lists those with Robin terms.
 void store_all(LmaInputs& inputs, std::span<const std::int32_t> robin) {
   inputs.cell_of_matrix = copied(inputs.patches.cell_of_slot, Device::host);
   inputs.robin_places = Vector<std::int64_t>(static_cast<std::int64_t>(robin.size()));
@@ -42,7 +42,7 @@ void store_all(LmaInputs& inputs, std::span<const std::int32_t> robin) {
   }
 }
 
-/// The congruence classes of cells whose matrices are stored once; nothing where they are not.
+/// The congruence classes if matrices are stored per class, else nothing.
 std::optional<CongruenceClasses> classes_of_cells(const LmaInputs& inputs, const BilinearForm& form, std::size_t robin,
                                                   Dedup dedup) {
   const bool constant = inputs.factors.diffusion_per_point == 0;
@@ -52,7 +52,7 @@ std::optional<CongruenceClasses> classes_of_cells(const LmaInputs& inputs, const
   return find_congruence_classes(form, diffusion.span(), most - static_cast<std::int64_t>(robin));
 }
 
-/// A matrix a kind of cells, and then one for each cell with Robin terms.
+/// Stores one matrix per class, followed by one for each cell with Robin terms.
 void store_once(LmaInputs& inputs, CongruenceClasses cells, std::span<const std::int32_t> robin) {
   const std::size_t classes = cells.representatives.size();
   cells.representatives.insert(cells.representatives.end(), robin.begin(), robin.end());

@@ -15,17 +15,17 @@ constexpr std::string_view lma_name(ConflictResolution resolution) {
                                                       : "lma-gather";
 }
 
-/// Choice of the options of lma.
+/// Values of the options of lma.
 struct LmaChoice {
   Dedup dedup = Dedup::automatic;
-  int patch = 0;  ///< cells per patch, at most; 0: as many as is best
+  int patch = 0;  ///< cells per patch, at most; 0: chosen automatically
 };
 
-/// Throws std::invalid_argument where the CPU has no such option, or identical matrices are insisted on and the
-/// diffusion varies within cells, so that none are known to be.
+/// The values of the options. Throws std::invalid_argument for options that the host does not have, or if dedup is on
+/// and the diffusion varies within cells, so that no cells are known to be congruent.
 LmaChoice chosen_lma(const BilinearForm& form, Device device, std::string_view operator_name, const Options& given);
 
-/// Makes the input of lma on a GPU, for a choice that fits the form.
+/// Makes the input of lma on a GPU, for a valid choice.
 LmaInputs lma_inputs(const BilinearForm& form, ConflictResolution resolution, const LmaChoice& choice);
 
 }  // namespace femcg::operators

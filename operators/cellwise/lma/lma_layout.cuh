@@ -5,17 +5,17 @@
 
 namespace femcg::operators {
 
-/// Places of the entries (i, j <= i) of the element matrices. For a thread per cell, neighbouring threads read
-/// neighbouring 16 bytes: groups of 32 matrices, in each of them runs of 16 bytes of the packed lower triangle x 32
-/// matrices; where identical ones are stored once, groups of one. For a warp per cell, the lower triangle column by
-/// column, one matrix after the other.
+/// Positions of the entries (i, j <= i) of the element matrices. For one thread a cell, with adjacent 16-byte loads of
+/// adjacent threads: groups of 32 matrices, each as [16-byte runs of the packed lower triangle][32 matrices]; groups of
+/// one matrix if matrices are stored per class. For one warp a cell, the lower triangle column by column, matrix after
+/// matrix.
 template <std::floating_point T>
 struct LmaLayout {
-  static constexpr int together = 16 / static_cast<int>(sizeof(T));  ///< numbers in 16 bytes
+  static constexpr int together = 16 / static_cast<int>(sizeof(T));  ///< values in 16 bytes
 
   int dofs;
-  bool columns;  ///< for a warp per cell
-  int group;     ///< matrices that lie interleaved
+  bool columns;  ///< for one warp a cell
+  int group;     ///< interleaved matrices
 
   LmaLayout(int of_dofs, bool stored_once)
       : dofs(of_dofs),
@@ -24,7 +24,7 @@ struct LmaLayout {
 
   __host__ __device__ int packed() const { return dofs * (dofs + 1) / 2; }
   __host__ __device__ int runs() const { return (packed() + together - 1) / together; }
-  /// Numbers in all. Columns end with 16 bytes more, since they are read in pieces that begin and end at 16 bytes.
+  /// Total number of values. Columns are followed by 16 bytes, since they are loaded in aligned pieces of 16 bytes.
   std::int64_t size(std::int64_t matrices) const {
     return columns ? matrices * packed() + together : matrices * runs() * together;
   }

@@ -15,7 +15,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// What makes -(K_e)_ab from the factors of all points: points x entries x pairs.
+/// Coefficients of -(K_e)_ab in terms of the factors of all points: [points][entries][pairs].
 std::vector<double> pair_table(const BilinearForm& form) {
   const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
   const std::vector<Eigen::MatrixXd> slopes = form.space->basis().gradients(rule.points);
@@ -30,8 +30,8 @@ std::vector<double> pair_table(const BilinearForm& form) {
   return table;
 }
 
-/// The numbers of a few cells from their factors, entries x points: these, points x entries, or what a table of pairs
-/// makes of them.
+/// Computes the stored values of a few cells from their factors [entries][points]: the same as [points][entries], or
+/// with a table the entries of K_e for pairs of dofs.
 void put_numbers(std::span<const CellLanes> factors, int points, std::span<const double> table,
                  std::span<CellLanes> numbers) {
   const int entries = static_cast<int>(factors.size()) / points;
@@ -48,7 +48,7 @@ void put_numbers(std::span<const CellLanes> factors, int points, std::span<const
     }
 }
 
-/// True if D_q / w_q of a lane is one matrix for all points, to rounding. `factors`: entries x points.
+/// True if D_q / w_q of a lane's cell is one matrix for all points, up to rounding. `factors`: [entries][points].
 bool is_constant(std::span<const CellLanes> factors, std::span<const double> weights, int lane) {
   constexpr double rounding = 1e-13;
   const std::size_t points = weights.size();
@@ -62,7 +62,7 @@ bool is_constant(std::span<const CellLanes> factors, std::span<const double> wei
   return true;
 }
 
-/// Calls work(at, first, count) for a few cells at a time, in parallel, with the factors moved there.
+/// Calls work(at, first, count) for a few cells at a time, in parallel, with `at` moved to them.
 template <class Work>
 void for_factors(const BilinearForm& form, const Work& work) {
   mesh::parallel_for(
@@ -74,7 +74,7 @@ void for_factors(const BilinearForm& form, const Work& work) {
       });
 }
 
-/// Whether a symmetric d x d matrix, its upper triangle row by row, is diagonal to rounding of the nodes.
+/// True if a symmetric d x d matrix, its upper triangle row by row, is diagonal up to rounding of the nodes.
 bool is_diagonal(std::span<const double> upper, int d) {
   constexpr double rounding = 1e-12;
   const auto at = [&](int i, int j) { return std::abs(upper[i * d - i * (i - 1) / 2 + j - i]); };
@@ -106,9 +106,9 @@ BatchFactors<T>::BatchFactors(const BilinearForm& form, const PatchBatches<T>& b
   const bool pairs = wanted.pairs;
   const bool fewest = !wanted.all_points && !(pairs && mesh::is_tensor(form.space->mesh().shape));
   const BatchGeometry others = pairs ? BatchGeometry::pairs : BatchGeometry::stored;
-  const int numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * entries;  // of a cell that needs more
+  const int numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * entries;  // per cell, at most
   std::vector<BatchGeometry> of_cell(static_cast<std::size_t>(form.cells()), others);
-  std::vector<double> sets(fewest ? of_cell.size() * static_cast<std::size_t>(entries) : 0);  // where one is enough
+  std::vector<double> sets(fewest ? of_cell.size() * static_cast<std::size_t>(entries) : 0);  // of cells with one set
   const bool sums = has_constant_gradients(form);
   const std::span<const double> weights(rule.weights.data(), static_cast<std::size_t>(points));
   const double measure = rule.weights.sum();

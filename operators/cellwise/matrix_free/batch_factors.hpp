@@ -8,24 +8,25 @@
 
 namespace femcg::operators {
 
-/// Kind of the factors of a batch: those of all points, or the entries of K_e in their place (CellGeometry::pairs); one
-/// set for affine cells with constant diffusion, or such a set without mixed terms.
+/// Kind of the stored factors of a batch: those of all points; the entries of K_e instead (CellGeometry::pairs); one
+/// set, for affine cells with constant diffusion; or such a set without mixed terms.
 enum class BatchGeometry : std::uint8_t { stored, pairs, affine, boxes };
 
-/// True if gradients are constant in a cell: the sum of its factors tells all.
+/// True if gradients are constant in a cell: the sum of its factors is then sufficient.
 bool has_constant_gradients(const BilinearForm& form);
 
-/// True if entries of K_e stand for the factors of all points, where these are more (fewer_pairs): of quadrilaterals,
-/// where there are six, always; of other cells unless one set tells each. Those of degree 1 then all have them.
+/// True if entries of K_e are stored instead of the factors of all points, where they are fewer (fewer_pairs): always
+/// for quadrilaterals, which have six; for other cells unless one set is sufficient for each. Those of degree 1 then
+/// all have them.
 bool has_pairs(const BilinearForm& form);
 
-/// Factors to be made: all points, or `pairs` (the result of has_pairs()), or else as few as determine a batch.
+/// Factors to make: all points, or `pairs` (the result of has_pairs()), else the fewest for each batch.
 struct WantedFactors {
   bool all_points, pairs;
 };
 
-/// D_q of all batches, or what stands for them, or one set for those that need no more, unless all points are asked
-/// for.
+/// D_q of all batches, entries of K_e instead, or one set for batches where it is sufficient, unless all points are
+/// wanted.
 template <std::floating_point T>
 struct BatchFactors {
   BatchFactors(const BilinearForm& form, const PatchBatches<T>& batches, WantedFactors wanted);
@@ -33,7 +34,7 @@ struct BatchFactors {
   const Lanes<T>* of(std::int32_t batch) const { return values.data() + offsets[batch]; }
 
   int entries, points;
-  std::vector<std::int64_t> offsets;  ///< of each batch in values
+  std::vector<std::int64_t> offsets;  ///< of each batch in `values`
   std::vector<BatchGeometry> geometry;
   Vector<Lanes<T>> values;
 };

@@ -1,8 +1,8 @@
-// Stored on the host: for each batch of cells the symmetric factors D_q = w_q |J| kappa J^-1 J^-T at the quadrature
-// points, d (d + 1) / 2 words per point, or one set where all cells of the batch are affine with constant diffusion, or
-// have constant gradients, or of few dofs the entries of K_e for each pair of dofs, since rows add up to zero (not with
-// geometry: stored); 16-bit places of the cells' unknowns in their patch; alpha w |J| at the points of Robin facets. A
-// product moves these and x and y once.
+// Stored on the host, for each batch of cells: the symmetric factors D_q = w_q |J| kappa J^-1 J^-T at the quadrature
+// points, d (d + 1) / 2 words per point; or one set if all cells of the batch are affine with constant diffusion, or
+// have constant gradients; or, for few dofs, the entries of K_e for each pair of dofs, since rows sum to zero (not with
+// geometry: stored). Besides 16-bit local indices of the cells' unknowns in their patch, and alpha w |J| at the points
+// of Robin facets. A product moves these, and x and y once.
 
 #include "operators/cellwise/matrix_free/matrix_free.hpp"
 
@@ -34,7 +34,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Tensor cells: those that are boxes have a kernel of their own.
+/// Kernels of tensor cells; boxes have a kernel of their own.
 template <std::floating_point T, int D, int N, class Others>
 class TensorKernels {
  public:
@@ -56,7 +56,7 @@ class TensorKernels {
   Others others_;
 };
 
-/// y_a = sum over b of w_ab (x_a - x_b), a number w_ab for each pair of dofs.
+/// y_a = sum over b of w_ab (x_a - x_b), with one value w_ab per pair of dofs.
 template <int dofs, std::floating_point T>
 void multiply_pairs(const Lanes<T>* numbers, const Lanes<T>* x, Lanes<T>* y) {
   Lanes<T> of_x[dofs], sums[dofs];
@@ -75,7 +75,7 @@ void multiply_pairs(const Lanes<T>* numbers, const Lanes<T>* x, Lanes<T>* y) {
   for (int a = 0; a < dofs; ++a) y[a] = sums[a];
 }
 
-/// Quadrilaterals and hexahedra of degree 1.
+/// Kernels of quadrilaterals and hexahedra of degree 1.
 template <std::floating_point T, int D>
 class PairKernels {
  public:
@@ -90,7 +90,7 @@ class PairKernels {
   static constexpr int dofs = 1 << D;
 };
 
-/// Triangles and tetrahedra: those of degree 2 have pairs where they are not affine.
+/// Kernels of triangles and tetrahedra; those of degree 2 have pairs if they are not affine.
 template <std::floating_point T, int D>
 class SimplexKernels {
  public:
@@ -155,7 +155,7 @@ class MatrixFree final : public Operator<T>, public WithFusedCg<T> {
   void multiply_multi_vector(const MultiVector<T>& x, MultiVector<T>& y, double* energies) const override {
     batches_.product(x, y, energies, kernels_.scratch_size(), products());
   }
-  /// The products of a patch's cells and Robin facets.
+  /// Adds the products of a patch's cells and Robin facets.
   typename PatchBatches<T>::PatchWork products() const {
     return [this](std::int32_t patch, const typename PatchBatches<T>::Buffers& buffers) {
       batches_.add_cells(patch, buffers, [this](std::int32_t batch, const Lanes<T>* x, Lanes<T>* y, Lanes<T>* scratch) {
@@ -221,7 +221,7 @@ std::unique_ptr<Operator<T>> make(const Ingredients<T>& from, const Options& giv
   return std::make_unique<MatrixFree<T, SimplexKernels<T, 3>>>(form, wanted);
 }
 
-/// Of the factors of Robin facets.
+/// Storage of the factors of Robin facets.
 template <std::floating_point T>
 StoredArray robin_factors(const BilinearForm& form) {
   std::int64_t points = 0;
@@ -229,25 +229,26 @@ StoredArray robin_factors(const BilinearForm& form) {
   return {"factors of Robin facets", points, 2 * points * std::int64_t{sizeof(T)}};
 }
 
-/// What RobinOnGpu takes, at most.
+/// Upper bound of the memory of RobinOnGpu.
 template <std::floating_point T>
 StoredArray robin_on_gpu(const BilinearForm& form) {
   if (form.robin.empty()) return {"Robin facets", 0, 0};
   constexpr std::int64_t group = RobinTerms::group, word = sizeof(T), number = sizeof(std::int32_t);
   const std::int64_t facets = (std::ssize(form.robin) + group - 1) / group * group;
   const std::int64_t nodes = std::ssize(form.space->facet_nodes(0)), points = std::ssize(form.robin.front().transfer);
-  // A position of each node, what the facet has for it, and a row if no other facet has it.
+  // Per node a position and the facet's contribution, and a row if no other facet has the node.
   return {"Robin facets", facets, (facets + nodes) * points * word + facets * nodes * (5 * number + word)};
 }
 
-/// Multiply-adds a cell on a GPU, as the operators there count them (matrix_free_tensor.cuh, matrix_free_simplices.cu).
+/// Multiply-adds per cell on a GPU, as counted by the operators there (matrix_free_tensor.cuh,
+/// matrix_free_simplices.cu).
 std::int64_t operations_on_gpu(const BilinearForm& form, CellGeometry geometry) {
   const mesh::CellShape shape = form.space->mesh().shape;
   const std::int64_t d = form.space->mesh().dimension(), degree = form.space->degree(), n = degree + 1;
   const std::int64_t m = form.quadrature, dofs = form.dofs_per_cell();
   if (geometry == CellGeometry::pairs) return 2 * pairs_of(form.dofs_per_cell());
   if (!mesh::is_tensor(shape)) {
-    // Affine cells have a table for each polynomial of degree - 1, which is what the gradients are.
+    // Affine cells have one table per polynomial of degree - 1, the space of the gradients.
     const std::int64_t tables = geometry != CellGeometry::affine ? mesh::cell_quadrature(shape, form.quadrature).size()
                                 : d == 2                         ? degree * (degree + 1) / 2
                                                                  : degree * (degree + 1) * (degree + 2) / 6;
@@ -260,7 +261,7 @@ std::int64_t operations_on_gpu(const BilinearForm& form, CellGeometry geometry) 
   return 4 * d * n * dofs + (geometry == CellGeometry::vertices ? 3 : 1) * d * d * dofs;
 }
 
-/// Numbers a cell on a GPU.
+/// Values per cell on a GPU.
 std::int64_t words_on_gpu(const BilinearForm& form, CellGeometry geometry) {
   const mesh::Mesh& mesh = form.space->mesh();
   const std::int64_t d = mesh.dimension();
@@ -272,7 +273,7 @@ std::int64_t words_on_gpu(const BilinearForm& form, CellGeometry geometry) {
                                           : of_point * mesh::cell_quadrature(mesh.shape, form.quadrature).size();
 }
 
-/// Whether a GPU has pairs of dofs where it has not fewer numbers.
+/// True if a GPU has pairs of dofs where it has no smaller data.
 bool expects_pairs(const BilinearForm& form, const MatrixFreeChoice& choice) {
   return choice.geometry != "stored" && fewer_pairs(form.space->mesh().dimension(), form.dofs_per_cell());
 }
@@ -285,7 +286,7 @@ Footprint expected_product_on_gpu(const BilinearForm& form, const MatrixFreeChoi
                      (choice.dedup == Dedup::automatic && has_congruent_cells(form, most_matrix_free_classes(form))));
   const double affine = geometry == CellGeometry::mixed ? expected_affine_share(form) : 0;
   const CellGeometry others = expects_pairs(form, choice) ? CellGeometry::pairs : CellGeometry::stored;
-  // Of mixed cells the mean.
+  // The mean over mixed cells.
   const auto a_cell = [&](const auto& count) -> std::int64_t {
     if (geometry != CellGeometry::mixed) return count(form, geometry);
     return std::llround(affine * static_cast<double>(count(form, CellGeometry::affine)) +
@@ -307,14 +308,14 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice
   const std::int64_t d = mesh.dimension(), points = mesh::cell_quadrature(mesh.shape, form.quadrature).size();
   const std::int64_t of_point = d * (d + 1) / 2, word = sizeof(T);
   const bool pairs = expects_pairs(form, choice);
-  const std::int64_t numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * of_point;  // of a cell, at most
+  const std::int64_t numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * of_point;  // per cell, at most
   StorageEstimate estimate;
   estimate.arrays = {{pairs ? entries_of_cells : "factors at quadrature points", numbers * patches.slots,
                       numbers * patches.slots * word},
                      {"places of dofs", patches.slots, patches.lists},
                      {"interface of patches", form.unknowns, patches.interface},
                      robin_on_gpu<T>(form)};
-  // Affine cells need the factors of one point, and identical ones hardly any.
+  // Affine cells need the factors of one point, congruent ones almost none.
   const bool surely_all = choice.geometry == "stored" || any_points(form), perhaps_once = choice.dedup != Dedup::off;
   estimate.slack =
       patches.interface + (surely_all ? 0 : (perhaps_once ? numbers : numbers - of_point) * patches.slots * word);
@@ -325,7 +326,7 @@ StorageEstimate estimate_on_gpu(const BilinearForm& form, const MatrixFreeChoice
   return estimate;
 }
 
-/// Multiply-adds a cell on the host, as the kernels there count them.
+/// Multiply-adds per cell on the host, as counted by its kernels.
 std::int64_t operations_on_host(const BilinearForm& form, CellGeometry geometry) {
   const mesh::CellShape shape = form.space->mesh().shape;
   const std::int64_t d = form.space->mesh().dimension(), n = form.space->degree() + 1, q = form.quadrature;
@@ -339,7 +340,7 @@ std::int64_t operations_on_host(const BilinearForm& form, CellGeometry geometry)
   return 2 * interpolation + 2 * d * q * points + d * d * points;
 }
 
-/// Cells that are affine with one diffusion need the factors of one point: all or none, which is what meshes have.
+/// Estimate on the host. All or no cells are assumed to be affine with constant diffusion, as in most meshes.
 template <std::floating_point T>
 StorageEstimate estimate_on_host(const BilinearForm& form, const MatrixFreeChoice& choice) {
   constexpr std::int64_t word = sizeof(T), number = sizeof(std::int32_t);
@@ -350,7 +351,7 @@ StorageEstimate estimate_on_host(const BilinearForm& form, const MatrixFreeChoic
   const bool pairs = choice.geometry != "stored" && has_pairs(form);
   const bool once =
       choice.geometry != "stored" && !pairs && (has_constant_gradients(form) || has_constant_factors(form));
-  const std::int64_t numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * entries;  // of a cell, at most
+  const std::int64_t numbers = pairs ? pairs_of(form.dofs_per_cell()) : points * entries;  // per cell, at most
   const std::int64_t local_indices = cells * form.dofs_per_cell();
   const PatchBytes patches = bytes_of_patches(form, CellLayout::cell_major, ConflictResolution::gather, word);
   StorageEstimate estimate;
@@ -360,11 +361,11 @@ StorageEstimate estimate_on_host(const BilinearForm& form, const MatrixFreeChoic
       {"cells and their unknowns in the order of patches", cells + form.unknowns, (cells + form.unknowns) * number},
       {"interface of patches", form.unknowns, patches.interface},
       robin_factors<T>(form)};
-  // Only what is known to need one point spares the others.
+  // Factors are saved only if one point is known to be sufficient.
   const bool perhaps_one_set = choice.geometry != "stored" && !(pairs && mesh::is_tensor(mesh.shape));
   const std::int64_t spared = perhaps_one_set ? cells * (numbers - entries) * word : 0;
   estimate.slack = patches.interface + spared;
-  // Drafts of the patches; then the sets of cells that may need no more, or where each cell is.
+  // Drafts of the patches; then the sets of cells that may need one only, or the slot of each cell.
   estimate.making = std::max(2 * patches.lists + form.unknowns * 3 * number,
                              form.cells() * (entries + 2) * std::int64_t{sizeof(double)});
   estimate.product = footprint_of_cells<T>(

@@ -1,12 +1,12 @@
 // y = sum_c P_c' (B' D B) (P_c x) on the GPU without a matrix, patch by patch:
-// operators/cellwise/cell_loops/patch_product.cuh has what becomes of shared unknowns; tensor_cells.cuh,
-// hexahedron_cells.cuh, hexahedron_warp_cells.cuh, tensor_any_points.cuh, simplex_cells.cuh and simplex_warp_cells.cuh
-// have what the threads do with a cell.
+// operators/cellwise/cell_loops/patch_product.cuh treats shared unknowns; tensor_cells.cuh, hexahedron_cells.cuh,
+// hexahedron_warp_cells.cuh, tensor_any_points.cuh, simplex_cells.cuh and simplex_warp_cells.cuh have the threads of a
+// cell.
 //
-// A product moves, besides x and y once and the patches' lists (about 2 n / m bytes per unknown, n dofs and m new
-// unknowns per cell), d words per cell (boxes), d (d + 1) / 2 words per cell (affine), its vertices' numbers (straight
-// sides), a word for each pair of few dofs, or d (d + 1) / 2 words per quadrature point (stored). Contributions to the
-// interface of patches are gathered in a fixed order: two runs give the same bits.
+// A product moves, besides x and y once and the patches' lists (about 2 n / m bytes per unknown, with n dofs and m new
+// unknowns per cell): d words per cell (boxes), d (d + 1) / 2 words per cell (affine), the values of its vertices
+// (straight-sided), one word per pair of dofs (few dofs), or d (d + 1) / 2 words per quadrature point (stored).
+// Contributions to the interface of patches are gathered in a fixed order: two runs give the same bits.
 
 #include "operators/cellwise/matrix_free/matrix_free.hpp"
 

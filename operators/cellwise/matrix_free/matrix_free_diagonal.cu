@@ -1,5 +1,5 @@
-// The diagonal of matrix-free on the GPU, patch by patch from the cells' own numbers: diagonal_cells.cuh has the
-// threads. It reads what a product reads, and the tables once for every four cells.
+// The diagonal of matrix-free on the GPU, patch by patch from the data of the cells (threads: diagonal_cells.cuh).
+// Reads the data of a product, and the tables once per four cells.
 
 #include "operators/cellwise/cell_loops/patch_product.cuh"
 #include "operators/cellwise/matrix_free/cells/diagonal_cells.cuh"
@@ -23,7 +23,7 @@ void sum_diagonals(const DiagonalSource<T>& from, const cuda::CellPatchesOnGpu& 
   const std::int64_t blocks = std::min(patches.patches(), cuda::prepare_patch_kernel(kernel, Cells::threads, bytes));
   Vector<T> contributions(patches.contributions(), Device::cuda);
   cuda::PartsStorage<1> parts(1);
-  clear(diagonal);  // it stands in for x, which is read and not used
+  clear(diagonal);  // stands in for x, which is read but not used
   const cuda::PatchWork<T> work{patches.pointers(),
                                 {},
                                 patches.patches(),
@@ -37,7 +37,7 @@ void sum_diagonals(const DiagonalSource<T>& from, const cuda::CellPatchesOnGpu& 
   cuda::launch(kernel, blocks, Cells::threads, static_cast<std::size_t>(bytes), work, cells);
   cuda::launch(cuda::gather_interface_kernel<T>, (patches.interface() + interface_threads - 1) / interface_threads,
                interface_threads, 0, work.all, patches.interface(), contributions.data(), diagonal.data());
-  synchronize(Device::cuda);  // contributions go
+  synchronize(Device::cuda);  // before contributions are freed
 }
 
 }  // namespace

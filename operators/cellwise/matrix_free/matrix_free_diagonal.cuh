@@ -7,7 +7,7 @@
 
 namespace femcg::operators {
 
-/// What the diagonal of matrix-free on a GPU is made from; see cuda::DiagonalCells.
+/// Data for the diagonal of matrix-free on a GPU; see cuda::DiagonalCells.
 template <class T>
 struct DiagonalSource {
   int dimension;
@@ -21,7 +21,7 @@ struct DiagonalSource {
   const std::int32_t* group_numbers;  ///< of mixed cells
 };
 
-/// The diagonal without the Robin terms, in the order of the patches' unknowns. `room`: numbers of shared memory for a
+/// The diagonal without Robin terms, in the order of the patches' unknowns. `room`: values of shared memory for a
 /// patch's part of a vector.
 template <std::floating_point T>
 void cuda_matrix_free_diagonal(const DiagonalSource<T>& from, const cuda::CellPatchesOnGpu& patches, std::int64_t room,

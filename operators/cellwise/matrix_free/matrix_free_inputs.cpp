@@ -21,7 +21,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Whether all cells are affine, and all are boxes, to rounding of their nodes.
+/// Tells whether all cells are affine, and whether all are boxes, up to rounding of their nodes.
 struct Shapes {
   Shapes(const mesh::Mesh& mesh, const mesh::AffineCells& affine_cells) : boxes(mesh::is_tensor(mesh.shape)) {
 #pragma omp parallel for schedule(static) reduction(&& : affine, boxes)
@@ -33,8 +33,8 @@ struct Shapes {
   bool affine = true, boxes;
 };
 
-/// Throws std::invalid_argument where the vertices of the cells do not tell a product on the GPU all, which `asked` for
-/// it: "option ... is ...", and what to ask for `instead`.
+/// Throws std::invalid_argument if the vertices of the cells do not determine a product on the GPU, with a message that
+/// begins with `asked`, the option that requires it, and recommends `instead`.
 void check_vertices(const BilinearForm& form, const std::string& asked, const std::string& instead) {
   if (any_points(form))
     throw std::invalid_argument(asked + ", which is for as many Gauss points a direction as nodes; use " + instead +
@@ -44,7 +44,7 @@ void check_vertices(const BilinearForm& form, const std::string& asked, const st
     throw std::invalid_argument(asked + ", but the diffusion varies inside cells; use " + instead);
 }
 
-/// `constant`: the diffusion is, in each cell.
+/// `constant`: true if the diffusion is constant in each cell.
 CellGeometry choose_geometry(const BilinearForm& form, bool constant, std::string_view asked) {
   const mesh::Mesh& mesh = form.space->mesh();
   if (asked == "stored") return CellGeometry::stored;
@@ -54,12 +54,12 @@ CellGeometry choose_geometry(const BilinearForm& form, bool constant, std::strin
   const mesh::AffineCells affine(mesh);
   if (const Shapes all(mesh, affine); all.affine) return all.boxes ? CellGeometry::boxes : CellGeometry::affine;
   if (!mesh::is_tensor(mesh.shape)) {
-    // Of a patch with few affine cells, these do not fill waves; of degree 1 they need as many numbers as the others.
+    // With few affine cells in a patch these do not fill waves; for degree 1 they need as many values as the others.
     constexpr std::int64_t enough = 4;
     return form.space->degree() > 1 && enough * affine.count() >= mesh.cell_count() ? CellGeometry::mixed : all_else;
   }
   if (mesh.order == 1) {
-    // Of degree 1, entries of K_e are read in less time than factors are computed in.
+    // For degree 1 loading entries of K_e takes less time than computing factors.
     return asked == "vertices" || form.space->degree() > 1 ? CellGeometry::vertices : all_else;
   }
   return all_else;
@@ -83,7 +83,7 @@ void set_lines(MatrixFreeInputs& inputs, const BilinearForm& form) {
   inputs.weights.assign(gauss.weights.data(), gauss.weights.data() + gauss.weights.size());
 }
 
-/// MatrixFreeInputs::gradients, of cells that are affine or not; returns how many tables they are.
+/// Makes MatrixFreeInputs::gradients, for affine cells or for others; returns the number of tables.
 int make_tables(const BilinearForm& form, bool affine, std::vector<double>& gradients) {
   const mesh::Quadrature rule = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature);
   const std::vector<Eigen::MatrixXd> at_points = form.space->basis().gradients(rule.points);
@@ -109,7 +109,7 @@ void set_tables(MatrixFreeInputs& inputs, const BilinearForm& form) {
   if (mixed) inputs.affine_tables = make_tables(form, true, inputs.affine_gradients);
 }
 
-/// Of the cells, which are affine.
+/// A flag per cell: 1 if it is affine.
 std::vector<char> affine_flags(const mesh::Mesh& mesh) {
   const mesh::AffineCells affine(mesh);
   std::vector<char> flags(static_cast<std::size_t>(mesh.cell_count()));
@@ -120,7 +120,7 @@ std::vector<char> affine_flags(const mesh::Mesh& mesh) {
 
 constexpr std::int64_t most_numbers = std::int64_t{1} << 16;  // of MatrixFreeInputs::class_of_slot
 
-/// The congruence classes of cells whose numbers are stored once; nothing where they are not.
+/// The congruence classes if data are stored per class, else nothing.
 std::optional<CongruenceClasses> classes_of_cells(const MatrixFreeInputs& inputs, Dedup dedup) {
   if (dedup == Dedup::off || !may_share(inputs.geometry)) return std::nullopt;
   const Vector<double> diffusion = copied(inputs.factors.diffusion, Device::host);
@@ -146,7 +146,7 @@ void store_once(MatrixFreeInputs& inputs, const CongruenceClasses& classes) {
   }
 }
 
-/// Of pairs of dofs.
+/// DiagonalTables for entries of K_e per pair of dofs.
 DiagonalTables diagonal_tables_of_pairs(int dofs, int entries) {
   const int pairs = pairs_of(dofs);
   DiagonalTables tables;
@@ -261,27 +261,27 @@ bool any_points(const BilinearForm& form) {
   return mesh::is_tensor(form.space->mesh().shape) && form.quadrature != form.space->degree() + 1;
 }
 
-/// The most unknowns of a patch of which so many blocks have a multiprocessor together: shared memory has its x and y,
-/// beside what the system and the kernel itself take of each block. Without a bound the largest patch of a mesh, which
-/// may be the only one of its size, leaves a block less to all.
+/// Most unknowns of a patch such that `blocks` blocks are resident per multiprocessor: shared memory has x and y of
+/// each, besides what the system and the kernel reserve. Without the bound the largest patch of a mesh, perhaps the
+/// only one of its size, would cost all patches a resident block.
 constexpr int unknowns_of_blocks(int blocks, std::int64_t value_bytes) {
   constexpr std::int64_t of_multiprocessor = 228 << 10, beside = 1024 + 512;  // compute capability 9.0
   const std::int64_t numbers = (of_multiprocessor / blocks - beside) / (2 * value_bytes);
   return static_cast<int>(numbers / 4 * 4 - 1);
 }
 
-/// Many enough cells that little of a patch is interface, few enough that its unknowns leave shared memory to others,
-/// and that a GPU has work everywhere.
+/// Options of the patches: many enough cells that little of a patch is interface, few enough that its unknowns leave
+/// shared memory for other blocks, and that all multiprocessors have work.
 PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry, std::int64_t value_bytes) {
   const mesh::CellShape shape = form.space->mesh().shape;
   const int n = form.dofs_per_cell();
-  const int nodes = form.space->degree() + 1;  // a direction
+  const int nodes = form.space->degree() + 1;  // per direction
   const bool waves = shape == mesh::CellShape::hexahedron && any_points(form) && geometry != CellGeometry::pairs;
   const bool teams = waves || (shape == mesh::CellShape::hexahedron && !thread_per_hexahedron(nodes));
   PatchOptions options;
   options.layout = teams ? CellLayout::cell_major : CellLayout::interleaved;
   const bool small = value_bytes == 4;
-  int most = 128;  // as measured on an H200
+  int most = 128;  // measured on an H200
   if (teams)
     most = nodes == 5 ? 32 : warp_per_hexahedron(value_bytes, nodes, geometry) ? 96 : 64;
   else if (shape == mesh::CellShape::hexahedron)
@@ -295,7 +295,7 @@ PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry
   if (teams && warp_per_hexahedron(value_bytes, nodes, geometry) && geometry == CellGeometry::boxes)
     options.unknowns = unknowns_of_blocks(blocks_of_box_warps, value_bytes);
   if (waves) {
-    // The points' lines take most of the shared memory, and factors most of the traffic: four waves of cells, each of
+    // Lines of the points take most of the shared memory, and factors most of the traffic: four waves of cells, each of
     // 128 lines of nodes.
     most = 4 * (128 / (nodes * nodes));
     options.unknowns = 2048;

@@ -16,40 +16,40 @@ inline constexpr OptionDescription geometry_option{
     "numbers as tell a product",
     [](std::string_view text) { return text == "auto" || text == "stored" || text == "vertices"; }};
 
-/// Choice of the options of matrix-free.
+/// Values of the options of matrix-free.
 struct MatrixFreeChoice {
   std::string_view geometry;  ///< auto, stored or vertices (straight-sided cells, affine ones included)
   Dedup dedup = Dedup::automatic;
-  int patch = 0;  ///< cells per patch, at most; 0: as many as is best
+  int patch = 0;  ///< cells per patch, at most; 0: chosen automatically
 };
 
-/// Throws std::invalid_argument where the CPU has no such option, the vertices do not tell all, or a kernel takes no
-/// such patches.
+/// The values of the options. Throws std::invalid_argument for options that the host does not have, if vertices are
+/// required and do not determine the product, or if a kernel does not support such patches.
 MatrixFreeChoice chosen_matrix_free(const BilinearForm& form, Device device, const Options& given);
 
-/// Where a GPU's product takes the factors from, known before anything is made.
+/// Geometry of a product on a GPU, known before anything is made.
 CellGeometry expected_geometry(const BilinearForm& form, std::string_view asked);
 
-/// Expected fraction of cells that a GPU's product treats as affine where it has others too (CellGeometry::mixed).
+/// Estimated fraction of cells that a GPU's product treats as affine among others (CellGeometry::mixed).
 double expected_affine_share(const BilinearForm& form);
 
-/// Numbers the groups of slots of patches whose affine cells come first (PatchOptions::first), in waves of so many
+/// Numbers the groups of slots of patches whose affine cells come first (PatchOptions::first), in waves of `wave`
 /// slots.
 MixedGroups number_groups(const CellPatches& patches, std::span<const char> affine, int wave);
 
-/// Up to how many congruence classes of cells have their numbers stored once (Dedup::automatic).
+/// Most congruence classes with which Dedup::automatic stores data per class.
 std::int64_t most_matrix_free_classes(const BilinearForm& form);
 
-/// True if all cells are affine, with a diffusion that is constant in each.
+/// True if all cells are affine, with diffusion constant in each.
 bool has_constant_factors(const BilinearForm& form);
 
-/// True if the Gauss points of quadrilaterals or hexahedra are not as many as their nodes.
+/// True if quadrilaterals or hexahedra have another number of Gauss points than nodes per direction.
 bool any_points(const BilinearForm& form);
 
-/// The patches of cells, for numbers of so many bytes; which cells come first in them is left open.
+/// Options of the patches for values of `value_bytes`; the cells that come first are not set.
 PatchOptions matrix_free_patches(const BilinearForm& form, CellGeometry geometry, std::int64_t value_bytes);
 
-/// Makes the data of a GPU's product with a form, for values of so many bytes and a choice that fits the form.
+/// Makes the data of a GPU's product with a form, for values of `value_bytes` and a valid choice.
 MatrixFreeInputs matrix_free_inputs(const BilinearForm& form, const MatrixFreeChoice& choice, std::int64_t value_bytes);
 
 }  // namespace femcg::operators

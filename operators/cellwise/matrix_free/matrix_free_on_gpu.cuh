@@ -1,6 +1,6 @@
 #pragma once
 
-// What matrix-free on a GPU is whatever its cells are: their data, the operator.
+// Common parts of matrix-free on a GPU for all cells: data, operator.
 
 #include <algorithm>
 #include <memory>
@@ -18,7 +18,7 @@
 
 namespace femcg::operators {
 
-/// What cells are multiplied with, in the GPU's memory; `tables` are of simplices, `affine_tables` of mixed ones.
+/// Data of the cells in GPU memory; `tables` are of simplices, `affine_tables` of mixed ones.
 template <class T>
 struct CellData {
   explicit CellData(const MatrixFreeInputs& inputs, const std::vector<double>& tables = {},
@@ -33,11 +33,11 @@ struct CellData {
     return factors.bytes() + affine_factors.bytes() + classes.bytes() + group_numbers.bytes() + gradients.bytes() +
            affine_gradients.bytes();
   }
-  /// Null where each slot has numbers of its own.
+  /// Null if each slot has its own data.
   const std::uint16_t* class_of_slot() const { return classes.size() > 0 ? classes.data() : nullptr; }
 
   Vector<T> factors, gradients;
-  Vector<T> affine_factors, affine_gradients;  ///< of mixed cells, those that are affine
+  Vector<T> affine_factors, affine_gradients;  ///< of the affine cells among mixed ones
   Vector<std::uint16_t> classes;
   Vector<std::int32_t> group_numbers;  ///< of mixed cells (MatrixFreeInputs)
 
@@ -65,12 +65,12 @@ struct CellData {
                                          : factors_of(inputs.factors, inputs.groups.other_cells);
       affine_factors = factors_of(inputs.factors.at_first_point(), inputs.groups.affine_cells);
     }
-    synchronize(Device::cuda);  // cell_of_slot goes
+    synchronize(Device::cuda);  // before cell_of_slot is freed
   }
   static Vector<T> factors_of(const FactorInputs& from, const Vector<std::int32_t>& cells) {
     const Vector<std::int32_t> there = copied(cells, Device::cuda);
     Vector<T> factors = cuda_cell_factors<T>(from, there, CellLayout::interleaved);
-    synchronize(Device::cuda);  // `there` goes
+    synchronize(Device::cuda);  // before `there` is freed
     return factors;
   }
   static Vector<T> diagonals(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
@@ -81,7 +81,7 @@ struct CellData {
     cuda::launch(inputs.dimension == 2 ? cuda::diagonals_kernel<T, 2> : cuda::diagonals_kernel<T, 3>,
                  cuda::blocks_of(slots, threads), threads, 0, whole.data(), slots,
                  inputs.patches.layout == CellLayout::interleaved, words.data());
-    synchronize(Device::cuda);  // `whole` goes
+    synchronize(Device::cuda);  // before `whole` is freed
     return words;
   }
   static Vector<T> pairs(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
@@ -97,7 +97,7 @@ struct CellData {
     Vector<T> numbers(slots * pairs_of(dofs), Device::cuda);
     cuda::launch(kernel, cuda::blocks_of(slots, threads), threads, 0, cuda::pointers(inputs.factors), gradients.data(),
                  cell_of_slot.data(), slots, numbers.data());
-    synchronize(Device::cuda);  // gradients and cell_of_slot go
+    synchronize(Device::cuda);  // before gradients and cell_of_slot are freed
     return numbers;
   }
   static Vector<T> straight_cells(const MatrixFreeInputs& inputs, const Vector<std::int32_t>& cell_of_slot) {
@@ -137,7 +137,7 @@ class MatrixFreeOnGpu final
       public WithPersistentCg<T>,
       public std::conditional_t<std::is_same_v<T, double>, WithSinglePrecision, std::monostate> {
  public:
-  /// `cells` point to the data.
+  /// `cells` point to `data`.
   MatrixFreeOnGpu(const MatrixFreeInputs& inputs, CellData<T> data, const Cells& cells, std::int64_t scratch,
                   std::int64_t operations)
       : MatrixFreeOnGpu(inputs,
@@ -164,7 +164,7 @@ class MatrixFreeOnGpu final
       chosen["affine"] = std::to_string(100 * of_.affine_slots / mixed) + "%";
     return chosen;
   }
-  /// For double precision.
+  /// The operator in single precision, of one in double precision.
   std::unique_ptr<Operator<float>> in_single_precision(std::string_view name) const {
     if (name != "matrix-free") return nullptr;
     const MatrixFreeInDouble from{product_.shared_patches(), &data_, &robin_};
@@ -173,7 +173,7 @@ class MatrixFreeOnGpu final
     inputs.from = &from;
     return make_matrix_free_cuda<float>(inputs);
   }
-  /// Not with Robin terms, whose unknowns are those of several patches.
+  /// Null with Robin terms, whose unknowns are in several patches.
   std::unique_ptr<PersistentCg<T>> persistent_cg(PersistentFor systems) const override {
     return !robin_.empty() ? nullptr : cuda::make_persistent_patches(product_, cells_, this->size(), systems);
   }
@@ -209,7 +209,7 @@ class MatrixFreeOnGpu final
   }
 
   MatrixFreeTables of_;
-  bool takes_over_;  ///< the patches of an operator in double precision
+  bool takes_over_;  ///< true if the patches are those of an operator in double precision
   std::int64_t operations_;
   CellData<T> data_;
   Cells cells_;

@@ -37,7 +37,7 @@ cuda::LineMatrices<T, n> line_matrices(const MatrixFreeInputs& inputs) {
   return matrices;
 }
 
-/// The tables along a line that the kernel for cells of a geometry takes.
+/// Tables along a line of a kernel, by geometry.
 template <class T, int n, CellGeometry kind>
 cuda::TablesOf<T, n, kind> tables_of(const MatrixFreeInputs& inputs) {
   if constexpr (kind == CellGeometry::boxes)
@@ -62,7 +62,7 @@ cuda::TensorGeometry<T, d, n, kind> tensor_geometry(const MatrixFreeInputs& inpu
 template <class T, int d, int n, CellGeometry kind>
 std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
   constexpr std::int64_t points = d == 2 ? n * n : n * n * n;
-  // Interpolation and derivatives there and back, and D; or mass and stiffness matrices along lines.
+  // Interpolation, derivatives, their transposes, and D; or mass and stiffness matrices along lines.
   constexpr std::int64_t operations =
       kind == CellGeometry::pairs   ? 2 * pairs_of(points)
       : kind == CellGeometry::boxes ? (3 * d - 2) * n * points
@@ -117,7 +117,7 @@ std::unique_ptr<Operator<T>> make_tensor(const MatrixFreeInputs& inputs) {
       return make_tensor<T, d, n, CellGeometry::vertices>(inputs);
     case CellGeometry::stored:
     case CellGeometry::pairs:
-    case CellGeometry::mixed:  // simplices alone
+    case CellGeometry::mixed:  // simplices only
       break;
   }
   return make_tensor<T, d, n, CellGeometry::stored>(inputs);

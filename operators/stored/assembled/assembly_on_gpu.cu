@@ -1,5 +1,5 @@
-// Assembly on a GPU, a thread for each row: the appearances of an unknown in cells are sorted by unknown, and a thread
-// merges the rows of the element matrices of its unknown.
+// Assembly on a GPU, one thread a row: the appearances of unknowns in cells are sorted by unknown, and a thread merges
+// the rows of the element matrices of its unknown.
 
 #include "operators/aggregation/grouped.hpp"
 #include "operators/aggregation/on_gpu.cuh"
@@ -9,8 +9,7 @@ namespace femcg::operators {
 
 namespace {
 
-/// Row i of sum_c P_c' K_c P_c, of zeros where there are no matrices. An appearance is the number cell * n + a of local
-/// dof a.
+/// Row i of sum_c P_c' K_c P_c; zeros if `matrices` is null. An appearance is the number cell * n + a of local dof a.
 struct AssembledRow {
   int n;
   const std::int64_t *offsets, *appearances;

@@ -8,21 +8,20 @@
 
 namespace femcg::operators {
 
-/// True if a GPU is in use, and has memory for the element matrices of a form and for assembling them.
+/// True if a GPU is in use and has memory for the element matrices of a form and for their assembly.
 bool can_assemble_on_gpu(const BilinearForm& form);
 
-/// A on the GPU, from element matrices there: row by row, as assemble() does on the host, and in the same order of
-/// sums.
+/// Assembles A on the GPU from element matrices there: row by row, in the same order of sums as assemble() on the host.
 RectangularMatrix cuda_assemble(const BilinearForm& form, const ElementMatrices& matrices);
 
-/// Its row offsets alone, on the GPU.
+/// The row offsets of A only, on the GPU.
 Vector<std::int64_t> cuda_row_offsets(const BilinearForm& form);
 
-/// A copy of a square matrix of either device on the host, in precision T.
+/// A copy on the host, in precision T, of a square matrix on either device.
 template <std::floating_point T>
 CsrMatrix<T> on_host(const RectangularMatrix& matrix);
 
-/// The matrix of a form, assembled on the GPU, on the host.
+/// The matrix of a form on the host, assembled on the GPU.
 template <std::floating_point T>
 CsrMatrix<T> assembled_by_gpu(const BilinearForm& form) {
   return on_host<T>(cuda_assemble(form, cuda_element_matrices(form)));

@@ -4,20 +4,20 @@
 //   K_e = c_x M (x) S + c_y S (x) M,                                  the factor of x on the right
 //   K_e = c_x M (x) M (x) S + c_y M (x) S (x) M + c_z S (x) M (x) M,  c = kappa |J| / |edge|^2 along each axis
 // (Lynch, Rice & Thomas 1964). 4 n^3 multiply-adds a quadrilateral and 7 n^4 a hexahedron, where sum factorisation with
-// any D takes 8 n^3 and 12 n^4; and no numbers at Gauss points.
+// any D takes 8 n^3 and 12 n^4; and no values at Gauss points.
 
 #include "operators/cellwise/matrix_free/cells/tensor_geometry.cuh"
 
 namespace femcg::operators::cuda {
 
-/// M_ab = sum_q w_q phi_a phi_b and S_ab = sum_q w_q phi_a' phi_b' on the unit line, an argument of the kernel:
-/// constant memory, which multiply-adds read directly.
+/// M_ab = sum_q w_q phi_a phi_b and S_ab = sum_q w_q phi_a' phi_b' on the unit line. A kernel argument, in constant
+/// memory, which multiply-adds read directly.
 template <class T, int n>
 struct LineMatrices {
   T mass[n][n], stiffness[n][n];
 };
 
-/// sum_b m[a][b] v[b * step]
+/// Returns sum_b m[a][b] v[b * step].
 template <int step, class T, int n>
 __device__ T row_times(const T (&m)[n][n], int a, const T* v) {
   T sum = m[a][0] * v[0];
@@ -42,7 +42,7 @@ __device__ void along_rows(const LineMatrices<T, n>& line, T c, T (&u)[n * n], T
   }
 }
 
-/// u = K_e u
+/// u = K_e u.
 template <class T, int n>
 __device__ void multiply_box(const LineMatrices<T, n>& line, const Box<T, 2>& box, T (&u)[n * n]) {
   T of_x[n * n];
@@ -58,7 +58,7 @@ __device__ void multiply_box(const LineMatrices<T, n>& line, const Box<T, 2>& bo
   }
 }
 
-/// The same plane by plane: what goes on along z with M, and what with S.
+/// The same plane by plane, with separate sums for M and for S along z.
 template <class T, int n>
 __device__ void multiply_box(const LineMatrices<T, n>& line, const Box<T, 3>& box, T (&u)[n * n * n]) {
   constexpr int plane = n * n;

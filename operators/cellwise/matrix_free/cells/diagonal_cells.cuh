@@ -1,10 +1,11 @@
 #pragma once
 
-// The diagonals of the cells of a patch, from the numbers that products multiply with: sums over the points of D_q
-// times the squares and products of the functions' derivatives.
+// The diagonals of the cells of a patch, from the data of products: sums over the points of D_q times squares and
+// products of the basis functions' derivatives.
 //
-// A block has the D_q of some cells and points in shared memory, and a thread a function of four of these cells, so
-// that what it reads of the tables serves four. One cell after the other then adds to the unknowns: sums are in the
+// A block has the D_q of some cells and points in shared memory, and one thread per basis function of four of these
+// cells, so that each load of the tables serves four cells. Cells are then added to the unknowns one after the other:
+// sums are in the order of the slots, the same in every run.
 // order of the slots, the same in every run.
 
 #include "operators/cellwise/cell_loops/cell_patches.cuh"
@@ -12,24 +13,24 @@
 
 namespace femcg::operators::cuda {
 
-/// A patch's part of the diagonal, instead of a product: y does not depend on x.
+/// A patch's part of the diagonal in place of a product: y does not depend on x.
 template <class T, int d>
 struct DiagonalCells {
   static constexpr int threads = 128, blocks_per_multiprocessor = 2, entries = d * (d + 1) / 2, together = 4;
-  static constexpr int scratch_size = 3072;  ///< numbers, at most
+  static constexpr int scratch_size = 3072;  ///< values, at most
 
   CellGeometry geometry;
-  bool interleaved;              ///< the layout of numbers and places
+  bool interleaved;              ///< layout of data and local indices
   int dofs, points;              ///< of a cell; of the tables
-  const T* numbers;              ///< CellData's
-  const std::uint16_t* classes;  ///< of slots, where the numbers are of classes of cells; else null
-  const T *squares, *positions;  ///< DiagonalTables'
-  /// Of mixed simplices: what belongs to affine cells, and which they are (MixedGroups).
+  const T* numbers;              ///< see CellData
+  const std::uint16_t* classes;  ///< of slots, if data are stored per congruence class; else null
+  const T *squares, *positions;  ///< see DiagonalTables
+  /// For mixed simplices: data of affine cells, and the groups of these (MixedGroups).
   const T* affine_numbers = nullptr;
   const std::int32_t* group_numbers = nullptr;
 
   __host__ __device__ static constexpr int cells_at_once(int dofs) { return threads / dofs * together; }
-  /// Points whose D_q a block has at once.
+  /// Points whose D_q a block has in shared memory at a time.
   __host__ __device__ static int points_at_once(int dofs, int points) {
     const int most = scratch_size / (cells_at_once(dofs) * entries);
     return most < points ? most : points;
@@ -74,7 +75,7 @@ struct DiagonalCells {
     }
   }
 
-  /// As CellPatches::place_index has it.
+  /// Local index of a slot's dof, as in CellPatches::place_index.
   __device__ int place_of(const Patches& all, std::int64_t slot, int dof) const {
     constexpr int group = CellPatches::group;
     return all.local_indices[interleaved ? slot / group * group * ((dofs + 1) / 2 * 2) + dof / 2 * 2 * group +
@@ -82,7 +83,7 @@ struct DiagonalCells {
                                          : slot * dofs + dof];
   }
 
-  /// D_q, or D / w of all points (affine cells, boxes), or D_q / w_q (vertices).
+  /// D_q; D / w for all points (affine cells, boxes); or D_q / w_q (vertices).
   __device__ void find_factor(std::int64_t slot, int q, T (&factor)[entries]) const {
     const std::int64_t cell = classes != nullptr ? classes[slot] : slot;
     switch (geometry) {
@@ -103,7 +104,7 @@ struct DiagonalCells {
         return of_mixed(cell, q, factor);
     }
   }
-  /// One of the `count` numbers of a cell.
+  /// Value `which` of the `count` values of a cell.
   __device__ T number(const T* of_cells, std::int64_t cell, int which, int count) const {
     constexpr int group = CellPatches::group;
     return of_cells[interleaved ? (cell / group * count + which) * group + cell % group : cell * count + which];
@@ -113,13 +114,13 @@ struct DiagonalCells {
       if (const int pair = q * entries + e; pair < pairs_of(dofs))
         factor[e] = number(numbers, cell, pair, pairs_of(dofs));
   }
-  /// As cuda_cell_factors lays them out.
+  /// A factor in the layout of cuda_cell_factors.
   __device__ T stored(std::int64_t cell, int of_points, int q, int entry) const {
     constexpr int group = CellPatches::group, pair = d == 2 ? 1 : 2;
     return numbers[interleaved ? ((cell / group * of_points + q) * entries + entry) * group + cell % group
                                : (cell * entries + entry / pair * pair) * of_points + q * pair + entry % pair];
   }
-  /// The last point is that of affine cells.
+  /// D of a mixed cell: the last point stands for affine cells.
   __device__ void of_mixed(std::int64_t slot, int q, T (&factor)[entries]) const {
     constexpr int group = CellPatches::group;
     const int group_number = group_numbers[slot / group], others = points - 1;
@@ -129,12 +130,12 @@ struct DiagonalCells {
     for (int e = 0; e < entries; ++e)
       factor[e] = group_number < 0 ? number(affine_numbers, at, e, entries) : stored(at, others, q, e);
   }
-  /// kappa |J| J^-1 J^-T at x of the unit square or cube. The words of a cell are those of TensorGeometry.
+  /// kappa |J| J^-1 J^-T at x in the unit square or cube. The words of a cell as in TensorGeometry.
   __device__ void from_vertices(std::int64_t cell, const T* x, T (&factor)[entries]) const {
     constexpr int count = straight_words<d>;
     const auto word = [&](int vector, int axis) { return number(numbers, cell, vector * d + axis, count); };
     const T kappa = number(numbers, cell, count - 1, count);
-    T columns[d][d], rows[d][d];  // dX / dx_i, and those of |J| J^-1
+    T columns[d][d], rows[d][d];  // dX / dx_i, and the rows of |J| J^-1
     for (int axis = 0; axis < d; ++axis)
       if constexpr (d == 2) {
         columns[0][axis] = word(0, axis) + x[1] * word(2, axis);

@@ -1,14 +1,13 @@
 #pragma once
 
-// What a thread block does with the hexahedra of one patch, by sum factorisation as in tensor_cells.cuh.
+// Products of a thread block with the hexahedra of one patch, by sum factorisation as in tensor_cells.cuh.
 
 #include "operators/cellwise/matrix_free/cells/hexahedron_warp_cells.cuh"
 #include "operators/cellwise/matrix_free/cells/tensor_cells.cuh"
 
 namespace femcg::operators::cuda {
 
-/// A thread per hexahedron, all of it in registers but the numbers of a straight-sided one, which wait in shared
-/// memory.
+/// One thread per hexahedron, in registers except for the data of a straight-sided one, which are in shared memory.
 template <class T, int n, CellGeometry kind>
 struct ThreadHexahedra {
   static constexpr int threads = cells_per_wave, points = n * n * n;
@@ -42,8 +41,8 @@ struct ThreadHexahedra {
 
   __device__ void multiply(const Box<T, 3>& box, T (&u)[points]) const { multiply_box<T, n>(tables, box, u); }
   __device__ void multiply(const CellPairs<T>& pairs, T (&u)[points]) const { multiply_pairs(pairs, u); }
-  /// Plane by plane of the points, so that the derivatives of one plane at a time are at hand. Where D takes registers
-  /// too, the planes are turns of a loop: the compiler would have numbers of several in registers, and spill.
+  /// Plane by plane of the points, so that only one plane's derivatives are live. If D takes registers too, the planes
+  /// are iterations of a loop: else the compiler would keep data of several planes in registers, and spill.
   template <class Cell>
   __device__ void multiply(const Cell& cell, T (&u)[points]) const {
     along<1, false>(tables.interpolate, u);
@@ -76,12 +75,12 @@ struct ThreadHexahedra {
  private:
   static constexpr int plane = n * n;
 
-  /// A thread's words in shared memory, where neighbouring threads have neighbouring numbers.
+  /// A thread's words in shared memory, where adjacent threads have adjacent values.
   struct Words {
     const T* first;
     __device__ T operator[](int k) const { return first[k * threads]; }
   };
-  /// The cell's product from those.
+  /// The cell's product with these words.
   struct WithWords {
     const ThreadHexahedra& cells;
     T* words;
@@ -93,7 +92,7 @@ struct ThreadHexahedra {
     }
   };
 
-  /// The first plane of numbers goes behind the last one.
+  /// Moves the first plane of u behind the last one.
   static __device__ void to_the_end(T (&u)[points]) {
     T first[plane];
 #pragma unroll
@@ -102,7 +101,7 @@ struct ThreadHexahedra {
     for (int q = 0; q < points; ++q) u[q] = q + plane < points ? u[q + plane] : first[q + plane - points];
   }
 
-  /// sum += what the points of plane t give. Plane `own` of u and of the sum is t, and each plane k is number(k).
+  /// sum += contribution of the points of plane t. Plane `own` of u and of the sum is t, and plane k is number(k).
   template <class Cell, class Number>
   __device__ void add_plane(const Cell& cell, int t, int own, const Number& number, const T (&u)[points],
                             T (&sum)[points]) const {
@@ -118,7 +117,7 @@ struct ThreadHexahedra {
     along<n, false>(tables.differentiate, of_y);
 #pragma unroll
     for (int s = 0; s < n; ++s) {
-      if constexpr (keeps_words) asm volatile("" ::: "memory");  // keeps the words of a line out of those before
+      if constexpr (keeps_words) asm volatile("" ::: "memory");  // delays loads of the words of later lines
       const auto line = geometry.line_of(cell, s, t);
 #pragma unroll
       for (int i = 0; i < n; ++i) {
@@ -140,7 +139,7 @@ struct ThreadHexahedra {
     }
   }
 
-  /// Applies a table to the lines along the axis in which neighbours are `step` apart.
+  /// Applies a table to the lines along the axis whose neighbours are `step` apart.
   template <int step, bool transposed, int size>
   static __device__ void along(const T (&m)[n][n], T (&u)[size]) {
 #pragma unroll
@@ -156,10 +155,9 @@ struct ThreadHexahedra {
   }
 };
 
-/// n x n threads per hexahedron, each with a line of n numbers in registers, which change between the axes through
-/// shared memory. The threads of a cell are of one warp. D is applied to lines along x. Where it is read from memory,
-/// the axes are turned, so that x stands for the cell's z, y for its x and z for its y: the threads then read
-/// neighbouring points.
+/// n x n threads per hexahedron, each with a line of n values in registers; lines of the next axis are formed through
+/// shared memory. The threads of a cell are in one warp. D is applied to lines along x. If D is loaded from memory, the
+/// axes are rotated, so that x is the cell's z, y its x and z its y: threads then load adjacent points.
 template <class T, int n, CellGeometry kind>
 struct TeamHexahedra {
   static constexpr int threads = 128, warps = threads / threads_per_warp;
@@ -167,14 +165,15 @@ struct TeamHexahedra {
   static constexpr int blocks_per_multiprocessor = sizeof(T) == 8 ? 4 : 6;
   static_assert(teams >= 1);
   static constexpr int cube = n * team;
-  /// Numbers of shared memory: two cubes and the cell's own numbers per team. Two teams of 16 meet different banks.
+  /// Values of shared memory: two cubes and the cell's data per team. The padding avoids bank conflicts of two teams of
+  /// 16.
   static constexpr int team_needs = 2 * cube + TensorGeometry<T, 3, n, kind>::words;
   static constexpr int team_room = n == 4 ? (team_needs + 15) / 32 * 32 + 16 : (team_needs + 1) / 2 * 2;
   static constexpr int scratch_size = cells_at_once * team_room;
 
   using Geometry = TensorGeometry<T, 3, n, kind>;
   static constexpr bool turned = kind == CellGeometry::stored;
-  /// Of the numbers of a cell, each thread of its team has some on their way.
+  /// Values of a cell that each thread of its team prefetches.
   static constexpr int words_each = (Geometry::words + team - 1) / team;
 
   TablesOf<T, n, kind> tables;
@@ -210,7 +209,7 @@ struct TeamHexahedra {
 
  private:
   enum class Axis { x, y, z };
-  /// A thread of a team: where it stands, and the team's shared memory.
+  /// A thread of a team: its position, and the team's shared memory.
   struct Member {
     int s, t;
     bool active;
@@ -219,11 +218,11 @@ struct TeamHexahedra {
     __device__ T* b() const { return room + cube; }
     __device__ T* words() const { return room + 2 * cube; }
   };
-  /// What a cell needs of the GPU's memory, loaded while the one before is worked on.
+  /// A thread's data of a cell, loaded while the previous cell is processed.
   struct Ahead {
     int place[n];
     T words[words_each + 1];
-    int of_class;  ///< as CellAhead has it
+    int of_class;  ///< as in CellAhead
   };
   __device__ T number_of(const Ahead& now, int word, int k) const {
     if constexpr (Geometry::words > 0)
@@ -239,7 +238,7 @@ struct TeamHexahedra {
     for (int k = 0; k < n; ++k)
       of.place[k] = there ? __ldcs(all.local_indices + slot * cube + node(member, k)) : patch.unknown_count;
     if constexpr (Geometry::words > 0) {
-      of.of_class = 0;  // of no cell too, whose words are looked up and not used
+      of.of_class = 0;  // also without a cell, whose words are loaded and not used
       if (there && geometry.classes != nullptr) of.of_class = __ldcs(geometry.classes + slot);
 #pragma unroll
       for (int k = 0; k < words_each; ++k)
@@ -249,14 +248,14 @@ struct TeamHexahedra {
     return of;
   }
 
-  /// The k-th node of a line along z.
+  /// Local index of the k-th node of a line along z.
   static __device__ int node(int member, int k) {
     return turned ? (member % n * n + k) * n + member / n : k * team + member;
   }
 
-  // Where the k-th number of a line along x, y or z of a cube is; s and t count the other two axes in their order.
-  // Lines along every axis meet all banks: of 4^3 numbers since the place in a plane is turned by the plane's own
-  // number.
+  // Position of value k of a line along x, y or z of a cube; s and t count the other two axes in their order. Lines
+  // along every axis are free of bank conflicts: for 4^3 values because positions in a plane are permuted by the
+  // plane's index.
   static __device__ int along_x(int s, int t, int k) {
     return n == 4 ? 16 * t + (4 * s ^ 5 * t ^ k) : k + s * n + t * team;
   }
@@ -291,7 +290,7 @@ struct TeamHexahedra {
     for (int k = 0; k < n; ++k) to[k] = from[k];
   }
 
-  /// As multiply_box, axis by axis: what goes on with M is in a, what with S in b.
+  /// As multiply_box, axis by axis: products with M along z are summed in a, those with S in b.
   __device__ void multiply_as_box(const Member& who, T (&u)[n]) const {
     T *a = who.a(), *b = who.b();
     const bool active = teams * team == threads_per_warp || who.active;
@@ -328,7 +327,7 @@ struct TeamHexahedra {
     get<Axis::z>(active, who, a, u);
   }
 
-  /// u is a line along z, of nodes, before and after. All lanes of the warp call it; idle ones touch nothing.
+  /// u is a line of nodes along z, before and after. Called by all lanes of the warp; idle ones access no memory.
   __device__ void multiply(std::int64_t slot, bool there, const Member& who, T (&u)[n]) const {
     T *a = who.a(), *b = who.b();
     const int s = who.s, t = who.t;
@@ -344,7 +343,7 @@ struct TeamHexahedra {
     apply_line(tables.interpolate, u);
     put<Axis::x>(active, who, a, u);
     __syncwarp();
-    // The derivatives along y and z come to the lines along x, where D is applied.
+    // Derivatives along y and z are transposed to lines along x, where D is applied.
     T of_y[n] = {}, of_z[n] = {};
     get<Axis::y>(active, who, a, of_y);
     get<Axis::z>(active, who, a, of_z);
@@ -361,7 +360,7 @@ struct TeamHexahedra {
       const auto cell = geometry.line(who.words(), slot, s, t);
 #pragma unroll
       for (int i = 0; i < n; ++i) {
-        constexpr int x = turned ? 2 : 0, y = turned ? 0 : 1, z = turned ? 1 : 2;  // where the cell has them
+        constexpr int x = turned ? 2 : 0, y = turned ? 0 : 1, z = turned ? 1 : 2;  // the cell's axes
         T gradient[3];
         gradient[x] = u[i];
         gradient[y] = of_y[i];
@@ -399,7 +398,7 @@ struct TeamHexahedra {
   }
 };
 
-/// What works on the cells of a patch, by dimension, nodes per direction and geometry.
+/// The cell kernels by dimension, nodes per direction and geometry.
 template <class T, int n, CellGeometry kind>
 using Hexahedra = std::conditional_t<
     warp_per_hexahedron(sizeof(T), n, kind), WarpHexahedra<kind>,

@@ -1,15 +1,14 @@
 #pragma once
 
-// What a thread block does with the hexahedra of degree 3 of one patch in double precision, a warp per cell, by the
-// instructions that multiply small matrices; shared memory has x and y only. With a matrix B of rows 2 a + f, where
-// f = 0 stands for one of two matrices of a line and f = 1 for the other, one instruction takes eight lines of nodes to
-// both products. What it leaves of lines along x in the lanes is what the next takes of lines along y
-// (small_matrices.cuh), so that nothing moves between lanes. Along z a lane has all numbers of its line. Lane l
-// has
+// Products of a thread block with the hexahedra of degree 3 of one patch in double precision, one warp a cell, by
+// matrix instructions; shared memory has x and y only. With a matrix B of rows 2 a + f, where f = 0 stands for one of
+// two matrices of a line and f = 1 for the other, one instruction applies both to eight lines of nodes. Its result for
+// lines along x is distributed over the lanes as the next instruction needs it for lines along y (small_matrices.cuh),
+// so that no data move between lanes. Along z a lane has whole lines. Lane l has
 //   u(x, y, z)      x = l % 4, y = l / 8, z = 2 g + l / 4 % 2   g = 0, 1
 //   v_f(a, y, z)    a = l / 8, f = l / 4 % 2, y = l % 4         all z     v = B u along x
 //   w_fh(a, b, z)   a = l % 4, b = l / 8, h = l / 4 % 2         all z, f  w = B v along y
-// and what it needs of lane l ^ 4, that of the other h, comes from there.
+// Values of lane l ^ 4, those with the other h, are exchanged by shuffles.
 
 #include "operators/backend/cuda/small_matrices.cuh"
 #include "operators/cellwise/cell_loops/cell_patches.cuh"
@@ -17,16 +16,16 @@
 
 namespace femcg::operators::cuda {
 
-/// Where a thread stands in its warp.
+/// Position of a thread in its warp.
 struct WarpLane {
   static __device__ int number() { return static_cast<int>(threadIdx.x) % threads_per_warp; }
   static __device__ int x() { return number() % 4; }
   static __device__ int y() { return number() / 8; }
   static __device__ int h() { return number() / 4 % 2; }
-  /// What the lane of the other h has.
+  /// The value of the lane with the other h.
   static __device__ double other(double value) { return __shfl_xor_sync(all_lanes, value, 4); }
 
-  /// w, from u and a lane's number of B.
+  /// Computes w from u and a lane's entry of B.
   static __device__ void along_x_and_y(double of_b, const double (&u)[2], double (&w)[4][2]) {
 #pragma unroll
     for (int g = 0; g < 2; ++g) {
@@ -41,12 +40,12 @@ struct WarpLane {
   }
 };
 
-/// K_e of box_cells.cuh, B = [M; S]: y_e = S c_z w_00 + M (c_x w_10 + c_y w_01) along z. Lanes with h = 1 take the
-/// first product, those with h = 0 the second, and each then has the sum at those z that it had of u.
+/// K_e of box_cells.cuh, B = [M; S]: y_e = S c_z w_00 + M (c_x w_10 + c_y w_01) along z. Lanes with h = 1 compute the
+/// first term, those with h = 0 the second, and each lane then has the sum at the z of its u.
 struct WarpBox {
   static constexpr int n = 4;
-  double of_b, along_z[2][n];  ///< rows 0 and 1, that of a z of the lane first; the other two are those backwards
-  double own, other;           ///< c_x and c_y, or 0 and c_z: of w_1h, and of the other lane's w_0h
+  double of_b, along_z[2][n];  ///< rows 0 and 1, with the lane's z first; the other two are these reversed
+  double own, other;           ///< c_x and c_y, or 0 and c_z: factors of w_1h, and of the other lane's w_0h
 
   __device__ explicit WarpBox(const LineMatrices<double, n>& of) : own(0), other(0) {
     const auto& m = WarpLane::h() == 0 ? of.mass : of.stiffness;
@@ -56,7 +55,7 @@ struct WarpBox {
 #pragma unroll
       for (int k = 0; k < n; ++k) along_z[row][k] = m[row ^ WarpLane::h()][k];
   }
-  /// The cell that has c_x, c_y and c_z in the lanes 0, 1 and 2.
+  /// Takes a cell whose c_x, c_y and c_z are in the lanes 0, 1 and 2.
   __device__ void take(double along) {
     own = __shfl_sync(all_lanes, along, 0);
     other = __shfl_sync(all_lanes, along, 1 + WarpLane::h());
@@ -80,13 +79,14 @@ struct WarpBox {
 };
 
 /// Sum factorisation with B = [P; G], P the basis at the Gauss points and G its derivatives there. Along z the gradient
-/// is P w_10, P w_01 and G w_00. Lanes with h = 0 compute the first and the last, those with h = 1 the second; then
-/// each has all three at its two points, z = h and 3 - h. Back it goes by the transposed matrices, first along z.
+/// is P w_10, P w_01 and G w_00. Lanes with h = 0 compute the first and the last, those with h = 1 the second; after an
+/// exchange each has all three at its two points, z = h and 3 - h. The transposed matrices are applied in reverse,
+/// first along z.
 struct WarpFactors {
   static constexpr int n = 4, points = n * n * n;
   double of_b, back[2];  ///< back: of P' and G', each of whose rows an instruction takes twice
-  double p[2][n];        ///< rows h and 1 - h of P; rows 3 - h and 2 + h are those backwards
-  double m[2][n], sign;  ///< the same of G (h = 0) or P (h = 1); backwards and times the sign
+  double p[2][n];        ///< rows h and 1 - h of P; rows 3 - h and 2 + h are these reversed
+  double m[2][n], sign;  ///< the same of G (h = 0) or P (h = 1); reversed rows times the sign
 
   __device__ explicit WarpFactors(const LineTables<double, n>& of) : sign(WarpLane::h() == 0 ? -1 : 1) {
     const auto derivative = [&](int q, int a) {
@@ -107,7 +107,7 @@ struct WarpFactors {
         m[row][k] = h == 0 ? derivative(row ^ h, k) : p[row][k];
       }
   }
-  /// factors: of the cell's points, as load_factor has them.
+  /// `factors`: of the cell's points, in the layout of load_factor.
   __device__ void multiply(const double* factors, double (&u)[2]) const {
     const bool second = WarpLane::h() == 1;
     double factor[2][6];
@@ -167,14 +167,14 @@ struct WarpFactors {
   }
 };
 
-/// A warp per hexahedron, several of them at a time.
+/// One warp per hexahedron, several cells at a time.
 template <CellGeometry kind>
 struct WarpHexahedra {
   static_assert(kind == CellGeometry::boxes || kind == CellGeometry::stored);
   static constexpr bool boxes = kind == CellGeometry::boxes;
   static constexpr int n = 4, dofs = n * n * n;
   static constexpr int threads = 128, warps = threads / threads_per_warp;
-  /// Cells of a warp, and of the block, as measured on an H200: what one waits for, the others hide.
+  /// Cells of a warp, and of the block, at a time; measured on an H200: they hide each other's latency.
   static constexpr int together = boxes ? 4 : 2, wave = together * warps;
   static_assert(wave <= threads_per_warp);
   static constexpr int blocks_per_multiprocessor = boxes ? blocks_of_box_warps : 3;
@@ -184,12 +184,12 @@ struct WarpHexahedra {
   TablesOf<double, n, kind> tables;
   Geometry geometry;
 
-  /// What a warp needs of the GPU's memory for its cells of a wave, loaded while others are worked on.
+  /// A lane's data of its warp's cells of a wave, loaded while other cells are processed.
   struct Ahead {
-    std::uint8_t colour;  ///< of the wave's cell with the lane's number
+    std::uint8_t colour;  ///< of the cell of the wave with the lane's number
     std::uint16_t place[together][2];
-    std::uint16_t class_of[together];  ///< where c are of congruence classes of boxes
-    double along[together];            ///< where they are not: one of c
+    std::uint16_t class_of[together];  ///< if c are stored per congruence class of boxes
+    double along[together];            ///< otherwise: one of c
   };
   __device__ Ahead ahead(const Patches& all, const CellPatch& patch) const { return ahead(all, patch, 0); }
 
@@ -213,7 +213,7 @@ struct WarpHexahedra {
         } else {
           if (geometry.classes == nullptr) {
             cell.take(now.along[j]);
-          } else if (now.class_of[j] != current) {  // neighbours are of one mostly
+          } else if (now.class_of[j] != current) {  // adjacent cells are mostly of one class
             current = now.class_of[j];
             cell.take(load_along(current, true));
           }
@@ -237,13 +237,13 @@ struct WarpHexahedra {
   }
 
  private:
-  /// Of a warp's j-th cell in a wave; and its slot, that of the patch's last cell where there is none.
+  /// Number in the wave of a warp's j-th cell; its slot, or that of the patch's last cell if there is none.
   static __device__ int number(int j) { return j * warps + static_cast<int>(threadIdx.x) / threads_per_warp; }
   static __device__ int slot(const CellPatch& patch, int first, int j) {
     return min(first + number(j), patch.cells - 1);
   }
 
-  /// c_x, c_y and c_z of a box or a kind of boxes in the lanes 0, 1 and 2.
+  /// Loads c_x, c_y and c_z of a box or a class of boxes to the lanes 0, 1 and 2.
   __device__ double load_along(std::int64_t of, bool once) const {
     return load_number(geometry.data + of * Geometry::words + min(WarpLane::number(), Geometry::words - 1), once);
   }

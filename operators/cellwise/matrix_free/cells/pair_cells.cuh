@@ -1,23 +1,23 @@
 #pragma once
 
-// K_e of cells of few dofs, whatever their shape and diffusion, as
+// K_e of cells with few dofs, of any shape and diffusion, as
 //   (K_e u)_a = sum over b of w_ab (u_a - u_b),   w_ab = -(K_e)_ab = w_ba,
-// since K_e has no effect on constants: a number for each pair of dofs, and a difference and two sums for each. A
-// hexahedron of degree 1 has 28, where the factors of all points are 48 and K_e itself 36, a tetrahedron of degree 2
-// has 45 for 84 and 55.
+// since K_e maps constants to zero: one value per pair of dofs, with a difference and two sums for each. A hexahedron
+// of degree 1 has 28 pairs, against 48 factors of all points and 36 entries of K_e, a tetrahedron of degree 2 has 45
+// against 84 and 55.
 
 #include "operators/cellwise/matrix_free/cells/tensor_geometry.cuh"
 #include "operators/forms/cell_factors.cuh"
 
 namespace femcg::operators::cuda {
 
-/// A cell's numbers, of which neighbours are a group of slots apart.
+/// Values of a cell's pairs, `group` apart.
 template <class T>
 struct CellPairs {
   const T* numbers;
 };
 
-/// Pairs (0, 1), (0, 2), ..., (1, 2), ..., pairs x 32 slots.
+/// Pairs (0, 1), (0, 2), ..., (1, 2), ..., as [pairs][32 slots].
 template <int dofs, class T>
 __device__ CellPairs<T> pairs_of_slot(const T* all, std::int64_t slot) {
   constexpr int group = CellPatches::group;
@@ -32,7 +32,7 @@ struct TensorGeometry<T, d, 2, CellGeometry::pairs> {
   __device__ CellPairs<T> cell(const T*, std::int64_t slot) const { return pairs_of_slot<(1 << d)>(data, slot); }
 };
 
-/// y = K_e u
+/// y = K_e u.
 template <class T, int dofs>
 __device__ void multiply_pairs(const CellPairs<T>& cell, const T (&u)[dofs], T (&y)[dofs]) {
 #pragma unroll
@@ -47,7 +47,7 @@ __device__ void multiply_pairs(const CellPairs<T>& cell, const T (&u)[dofs], T (
       y[b] -= flow;
     }
 }
-/// u = K_e u
+/// u = K_e u.
 template <class T, int dofs>
 __device__ void multiply_pairs(const CellPairs<T>& cell, T (&u)[dofs]) {
   T y[dofs];
@@ -56,8 +56,8 @@ __device__ void multiply_pairs(const CellPairs<T>& cell, T (&u)[dofs]) {
   for (int a = 0; a < dofs; ++a) u[a] = y[a];
 }
 
-/// The numbers of all slots, zero of those without a cell: a thread each. `gradients` are those of the basis, points x
-/// axes x dofs.
+/// Computes the values of all slots, zero for empty ones. One thread a slot. `gradients`: of the basis,
+/// [points][axes][dofs].
 template <class T, int d, int dofs>
 __global__ void pairs_kernel(FactorSource from, const double* gradients, const std::int32_t* cell_of_slot,
                              std::int64_t slots, T* numbers) {

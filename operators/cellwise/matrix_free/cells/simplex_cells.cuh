@@ -1,10 +1,11 @@
 #pragma once
 
-// What a thread block does with the triangles or tetrahedra of one patch, a thread per cell, x_e and y_e in registers:
+// Products of a thread block with the triangles or tetrahedra of one patch, one thread a cell, x_e and y_e in
+// registers:
 //   y_e = sum_m G_m' D_m G_m x_e
-// over quadrature points with their factors D_m, or, on affine cells with a constant diffusion, over an orthonormal
-// basis of the polynomials that gradients are, with one D for all (MatrixFreeInputs::gradients). Cells of degree 1 and
-// 2 that are not affine are multiplied by the entries of K_e.
+// over quadrature points with their factors D_m, or, for affine cells with constant diffusion, over an orthonormal
+// basis of the polynomial space of gradients, with one D (MatrixFreeInputs::gradients). Cells of degree 1 and 2 that
+// are not affine are multiplied by the entries of K_e.
 
 #include <vector>
 
@@ -14,7 +15,7 @@
 
 namespace femcg::operators::cuda {
 
-/// Registers allow so many blocks of 128 threads with 2 n numbers of a cell in each.
+/// Blocks of 128 threads per multiprocessor whose registers have 2 n values of a cell in each thread.
 template <class T, int n>
 constexpr int simplex_blocks = sizeof(T) * n <= 32    ? 6
                                : sizeof(T) * n <= 80  ? 4
@@ -27,17 +28,17 @@ struct SimplexCells {
   static constexpr int threads = 128, wave = threads, blocks_per_multiprocessor = simplex_blocks<T, n>;
   static constexpr int entries = d * (d + 1) / 2, scratch_size = 0;
 
-  const T* gradients;  ///< tables x axes x dofs
+  const T* gradients;  ///< [tables][axes][dofs]
   int tables;
-  const T* factors;              ///< interleaved: 1 (affine) or tables points
-  const std::uint16_t* classes;  ///< of slots, where the factors are of congruence classes of cells; else null
+  const T* factors;              ///< interleaved: of 1 (affine) or `tables` points
+  const std::uint16_t* classes;  ///< of slots, if factors are stored per congruence class; else null
 
   static const std::vector<double>& laid_out(const std::vector<double>& gradients, int) { return gradients; }
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T* scratch) const {
     waves(all, patch, 0, patch.first_slot, x, y, scratch);
   }
-  /// The waves from a slot of the patch on. Numbers of the patch's first slot would be at `base`.
+  /// The waves from slot `first` of the patch on. `base`: index of the data of the patch's slot 0.
   __device__ void waves(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const T* x, T* y,
                         T*) const {
     for (; first < patch.slots; first += wave)
@@ -46,7 +47,7 @@ struct SimplexCells {
   }
 
  private:
-  /// y_e of the cell whose numbers are those of a slot.
+  /// y_e of the cell with the data of a slot.
   __device__ void multiply(std::int64_t slot, const T (&x_e)[n], T (&y_e)[n]) const {
     constexpr int group = CellPatches::group;
     constexpr bool one = kind == CellGeometry::affine;
@@ -82,7 +83,7 @@ struct SimplexCells {
   }
 };
 
-/// y_e = K_e x_e by its entries.
+/// y_e = K_e x_e by the entries of K_e.
 template <class T, int d, int n>
 struct SimplexCells<T, d, n, CellGeometry::pairs> {
   static constexpr int threads = 128, wave = threads, blocks_per_multiprocessor = simplex_blocks<T, n>;
@@ -102,8 +103,8 @@ struct SimplexCells<T, d, n, CellGeometry::pairs> {
   }
 };
 
-/// Patches whose first waves of cells are affine, and the others are not (MixedGroups). Scratch is
-/// of the ones, then of the others.
+/// Cells of patches whose first waves are affine, and the others not (MixedGroups). The scratch is used by the former,
+/// then by the latter.
 template <class T, class OfAffine, class OfOthers>
 struct MixedSimplices {
   using Affine = OfAffine;

@@ -1,10 +1,10 @@
 #pragma once
 
-// What a thread block does with the triangles or tetrahedra of one patch, 16 cells per warp, by the instructions that
-// multiply small matrices. For four of the tables of simplex_cells.cuh at a time:
+// Products of a thread block with the triangles or tetrahedra of one patch, 16 cells per warp, by matrix instructions.
+// For four of the tables of simplex_cells.cuh at a time:
 //   G (16 cells x 4 d) = X (16 x n) B,   F = D G cell by cell,   Y (16 x n) += F B',   B (n x 4 d) the tables.
-// Columns of B, and rows of B', are put in such an order that a lane's numbers of G are those that it needs of F, and
-// those of Y belong to the dofs whose x it has (small_matrices.cuh).
+// Columns of B, and rows of B', are permuted such that a lane's entries of G are those that it needs for F, and those
+// of Y belong to the dofs whose x it has (small_matrices.cuh).
 
 #include <cuda_pipeline_primitives.h>
 
@@ -21,7 +21,7 @@ struct WarpSimplices {
   static_assert(kind == CellGeometry::affine || kind == CellGeometry::stored);
   static constexpr int threads = 128, cells_per_warp = 16, wave = threads / threads_per_warp * cells_per_warp;
   static constexpr bool is_single = sizeof(T) == 4;
-  /// Registers for all that is at hand are worth more than warps, as measured on an H200.
+  /// Registers for all live data are worth more than additional warps, as measured on an H200.
   static constexpr int blocks_per_multiprocessor = n <= 15 || (is_single && n <= 20) ? 4 : n <= 20 || is_single ? 3 : 2;
   static constexpr int entries = d * (d + 1) / 2;
 
@@ -32,19 +32,19 @@ struct WarpSimplices {
   static constexpr int gradient_tiles = (d + 1) / 2, dof_tiles = (steps + 1) / 2;
   static constexpr int of_gradients = gradient_tiles * steps, a_group = of_gradients + d * dof_tiles;  ///< factors
   static constexpr int table_numbers = a_group * threads_per_warp;
-  /// Whether the tables come to shared memory four at a time, while the four before are worked on, and D at their
-  /// points with them: of a warp's cells, points apart by half of the banks. For D of tetrahedra of degree 3 a block of
-  /// three would have to leave the multiprocessor.
+  /// True if the tables are prefetched to shared memory four at a time, together with D at their points
+  /// (factors_staged), for a warp's cells, with points offset by half of the banks. For D of tetrahedra of degree 3
+  /// this would cost one of three resident blocks.
   static constexpr bool staged = kind == CellGeometry::stored, factors_staged = staged && n != 20;
   static constexpr int point_numbers = entries * cells_per_warp + 8,
                        factor_numbers = factors_staged ? 4 * point_numbers : 0;
   static constexpr int of_factor = sizeof(Factor) / sizeof(T);
   static constexpr int stage_numbers = of_factor * table_numbers + threads / threads_per_warp * factor_numbers;
-  /// Or all at once for a patch: of affine cells there are so few. Fewer still stay in the L1 cache.
+  /// True if all tables are copied once per patch: affine cells have so few. Even fewer tables stay in the L1 cache.
   static constexpr bool kept = !staged && n >= 20;
 
-  /// Of a step, the dof of the lanes with the same remainder by four: two steps have pairs, as CellPatches::place_index
-  /// has them together.
+  /// The dof of the lanes with `remainder` modulo 4 in a step: two steps have pairs of dofs, which are adjacent in
+  /// CellPatches::place_index.
   static constexpr int dof_of(int step, int remainder) {
     return step >= steps                        ? n
            : step == steps - 1 && step % 2 == 0 ? 4 * step + remainder
@@ -52,19 +52,19 @@ struct WarpSimplices {
   }
 
  public:
-  /// Polynomials of which the gradients on an affine cell are.
+  /// Dimension of the polynomial space of gradients on an affine cell.
   static constexpr int affine_tables = n == 35 ? 20 : n == 20 ? 10 : n == 15 ? 10 : n == 10 ? (d == 2 ? 6 : 4) : 0;
   static constexpr int scratch_size = staged ? 2 * stage_numbers
                                       : kept ? (affine_tables + 3) / 4 * table_numbers * of_factor
                                              : 0;
 
-  const T* gradients;  ///< laid_out()
+  const T* gradients;  ///< see laid_out()
   int tables;
-  const T* factors;              ///< interleaved: 1 (affine) or `tables` points
-  const std::uint16_t* classes;  ///< of slots, where the factors are of congruence classes of cells; else null
+  const T* factors;              ///< interleaved: of 1 (affine) or `tables` points
+  const std::uint16_t* classes;  ///< of slots, if factors are stored per congruence class; else null
 
-  /// Tables x axes x dofs as right factors, 32 of MatrixFactor<T> each, a lane's at its place: of each group of four
-  /// tables those of B, tile by tile of eight columns, which are two axes of four tables; then those of B', axis by
+  /// Converts tables [tables][axes][dofs] to right factors, 32 MatrixFactor<T> each, one per lane: for each group of
+  /// four tables those of B, by tiles of eight columns, which are two axes of four tables; then those of B', axis by
   /// axis.
   static std::vector<double> laid_out(const std::vector<double>& gradients, int tables) {
     std::vector<double> factors;
@@ -90,23 +90,22 @@ struct WarpSimplices {
     return factors;
   }
 
-  /// What a lane needs of the GPU's memory before it can begin with its two cells of a wave, as it is there: nothing is
-  /// waited for before it is used.
+  /// A lane's raw data of its two cells of a wave, prefetched: loads are in flight until first use.
   struct Ahead {
-    std::uint32_t local_indices[2][(steps + 1) / 2];  ///< of the cells, those of two steps together
-    std::uint16_t classes[2];                         ///< of affine cells, where numbers are of classes
+    std::uint32_t local_indices[2][(steps + 1) / 2];  ///< of the cells, for two steps together
+    std::uint16_t classes[2];                         ///< of affine cells, if factors are stored per congruence class
 
     __device__ int place(int c, int step, int lane, int none) const {
       const int place = static_cast<int>(local_indices[c][step / 2] >> step % 2 * 16 & 0xffffU);
-      // A pair may have one dof alone.
+      // The last pair may have one dof only.
       return n % 2 == 1 && step % 2 == 1 && step == steps - 1 && dof_of(step, lane % 4) == n ? none : place;
     }
   };
-  /// Of a patch's first wave.
+  /// Prefetches for a patch's first wave.
   __device__ Ahead ahead(const Patches& all, const CellPatch& patch) const {
     return ahead(all, patch, 0, patch.first_slot);
   }
-  /// Of the wave that begins with a slot of the patch.
+  /// Prefetches for the wave that begins with slot `first` of the patch.
   __device__ Ahead ahead(const Patches& all, const CellPatch& patch, int first, std::int64_t base) const {
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
     const int slot[2] = {first + row(), first + row() + cells_per_warp / 2};
@@ -117,7 +116,7 @@ struct WarpSimplices {
     if (classes != nullptr)
 #pragma unroll
       for (int c = 0; c < 2; ++c) of.classes[c] = slot[c] < patch.cells ? __ldcs(classes + base + slot[c]) : 0;
-    else if (lane < entries && slot[0] - lane / 4 < patch.slots)  // a line of memory of 16 cells each
+    else if (lane < entries && slot[0] - lane / 4 < patch.slots)  // one cache line of 16 cells each
       prefetch(factors_of(base + slot[0] - lane / 4) + lane * CellPatches::group);
     return of;
   }
@@ -126,7 +125,7 @@ struct WarpSimplices {
                              const Ahead& first_ahead) const {
     waves(all, patch, 0, patch.first_slot, first_ahead, x, y, scratch);
   }
-  /// The waves from a slot of the patch on. Numbers of the patch's first slot would be at `base`.
+  /// The waves from slot `first` of the patch on. `base`: index of the data of the patch's slot 0.
   __device__ void waves(const Patches& all, const CellPatch& patch, int first, std::int64_t base, const T* x, T* y,
                         T* scratch) const {
     waves(all, patch, first, base, ahead(all, patch, first, base), x, y, scratch);
@@ -139,21 +138,22 @@ struct WarpSimplices {
     for (; first < patch.slots; first += wave) one_wave(all, patch, first, base, now, x, y, scratch);
   }
 
-  /// Begins to bring all tables of affine cells to shared memory, for the first wave of a patch.
+  /// Starts copying all tables of affine cells to shared memory, before the first wave of a patch.
   __device__ void begin_all_tables(T* scratch) const {
     if (!kept) return;
     begin_copy(gradients, (tables + 3) / 4 * table_numbers, scratch);
     __pipeline_commit();
   }
 
-  /// Begins to bring so many factors to shared memory, 16 bytes at a time.
+  /// Starts copying `count` factors to shared memory, 16 bytes at a time.
   static __device__ void begin_copy(const T* from, int count, T* to) {
     constexpr int run = 16 / sizeof(T);
     for (int i = run * static_cast<int>(threadIdx.x); i < of_factor * count; i += run * threads)
       __pipeline_memcpy_async(to + i, from + i, 16);
   }
 
-  /// The wave of cells that begins with a slot of the patch, of which `now` was loaded ahead; then it is of the next.
+  /// Processes the wave that begins with slot `first` of the patch, with its prefetched data `now`; `now` is then that
+  /// of the next wave.
   __device__ void one_wave(const Patches& all, const CellPatch& patch, int first, std::int64_t base, Ahead& now,
                            const T* x, T* y, T* scratch) const {
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp;
@@ -186,14 +186,14 @@ struct WarpSimplices {
     });
   }
 
-  /// Of a lane's first cell among those of a wave.
+  /// Number in the wave of a lane's first cell.
   static __device__ int row() {
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp,
               warp = static_cast<int>(threadIdx.x) / threads_per_warp;
     return warp * cells_per_warp + lane / 4;
   }
 
-  /// Of what is not there, where x is zero.
+  /// Loads a cell's local indices; those of missing cells and dofs are unknown_count, where x is zero.
   static __device__ void load_places(const Patches& all, const CellPatch& patch, int slot, int lane,
                                      std::uint32_t (&local_indices)[(steps + 1) / 2]) {
     constexpr int group = CellPatches::group, pairs = (n + 1) / 2;
@@ -213,7 +213,7 @@ struct WarpSimplices {
     }
   }
 
-  /// D of a cell whose numbers are those of a slot, at one point of many where it is stored.
+  /// Loads D of the cell with the data of a slot, at one of several points if factors are stored.
   __device__ void load_factor(bool there, std::int64_t slot, int point, T (&factor)[entries]) const {
     constexpr int group = CellPatches::group;
     const bool once = kind == CellGeometry::affine && classes != nullptr;
@@ -224,19 +224,19 @@ struct WarpSimplices {
 
   static __device__ void prefetch(const void* line) { asm volatile("prefetch.global.L2 [%0];" ::"l"(line)); }
 
-  /// Where the stored numbers of a slot's cell begin.
+  /// Begin of the stored factors of a slot's cell.
   __device__ const T* factors_of(std::int64_t slot) const {
     constexpr int group = CellPatches::group;
     const std::int64_t points = kind == CellGeometry::affine ? 1 : tables;
     return factors + slot / group * (points * entries * group) + slot % group;
   }
 
-  /// Begins to bring four tables and D at their points, or zero behind the last, to shared memory, and has the L2 cache
-  /// fetch what comes after them of D. `slot` is that of the warp's first cell.
+  /// Starts copying four tables and D at their points, zero behind the last, to shared memory, and prefetches the
+  /// following D to the L2 cache. `slot`: of the warp's first cell.
   __device__ void begin_stage(const CellPatch& patch, std::int64_t base, int slot, int first, T* to) const {
     constexpr int group = CellPatches::group, run = 2;
     begin_copy(gradients + first / 4 * (of_factor * table_numbers), table_numbers, to);
-    // D of 16 cells are a line of memory or half of one, one for each of a point's numbers.
+    // D of 16 cells is one cache line, or half of one, for each of a point's entries.
     constexpr int lines = 4 * entries, runs = cells_per_warp / run;
     const int lane = static_cast<int>(threadIdx.x) % threads_per_warp,
               warp = static_cast<int>(threadIdx.x) / threads_per_warp;
@@ -260,7 +260,7 @@ struct WarpSimplices {
       prefetch(factors_of(at + ahead) + (point * entries + lane % entries) * group);
   }
 
-  /// of_y = sum_m G_m' D_m G_m of_x of a warp's cells. What belongs to the patch's first slot is at `base`.
+  /// of_y = sum_m G_m' D_m G_m of_x of a warp's cells. `base`: index of the data of the patch's slot 0.
   __device__ void multiply(const CellPatch& patch, std::int64_t base, const int (&slot)[2], int lane, const Ahead& here,
                            const Factor (&of_x)[steps][2], T (&of_y)[dof_tiles][4], T* scratch) const {
     T factor[2][entries];
@@ -282,7 +282,7 @@ struct WarpSimplices {
       const T* of_group = staged || kept ? stage : next;
       if (staged) {
         __pipeline_wait_prior(0);
-        __syncthreads();  // these are there for all, and those before are done with
+        __syncthreads();  // these are visible to all, and the previous ones free
         if (first + 4 < tables)
           begin_stage(patch, base, first_slot, first + 4, scratch + (first / 4 + 1) % 2 * stage_numbers);
       }

@@ -1,12 +1,12 @@
 #pragma once
 
-// What a thread block does with the quadrilaterals or hexahedra of one patch where the Gauss points per direction, m,
-// are not as many as the nodes, n. m is only known when running; factors are stored at all points.
+// Products of a thread block with the quadrilaterals or hexahedra of one patch where the number m of Gauss points per
+// direction differs from the number n of nodes. m is known at run time only; factors are stored at all points.
 //
-// Sum factorisation (Orszag 1980) straight from the nodes, by tables of the basis and of its derivatives at the points
-// of a line: derivatives of the polynomials on the Gauss points, as tensor_cells.cuh takes them, are longer where m
-// exceeds n. The points themselves never lie in memory. Along the last axis a thread holds a line of nodes, takes it to
-// one point after the other, multiplies by D_q, and adds what comes back to another line of nodes:
+// Sum factorisation (Orszag 1980) directly from the nodes, by tables of the basis and of its derivatives at the points
+// of a line: derivatives of the polynomials on the Gauss points, as in tensor_cells.cuh, cost more if m exceeds n.
+// Values at all points are never stored. Along the last axis a thread holds a line of nodes, interpolates to one point
+// after the other, multiplies by D_q, and adds the result to another line of nodes:
 //   quadrilaterals   4 m n (n + m) + 4 m^2 multiply-adds a cell
 //   hexahedra        4 m n^3 + 6 m^2 n^2 + 6 m^3 n + 9 m^3
 
@@ -18,10 +18,10 @@
 
 namespace femcg::operators::cuda {
 
-/// The tables along a line, an argument of the kernel: constant memory. All threads of a warp read the same row.
+/// The tables along a line. A kernel argument, in constant memory. All threads of a warp read the same row.
 template <class T, int n>
 struct BasisTables {
-  static constexpr int most_points = 16;  ///< as of mesh::cell_quadrature
+  static constexpr int most_points = 16;  ///< the limit of mesh::cell_quadrature
 
   int points;                       ///< m
   T interpolate[most_points][n];    ///< basis a at Gauss point q: [q][a]
@@ -35,14 +35,14 @@ __device__ T times_line(const T (&row)[n], const T (&line)[n]) {
   for (int a = 1; a < n; ++a) sum += row[a] * line[a];
   return sum;
 }
-/// line += value row
+/// line += value row.
 template <class T, int n>
 __device__ void add_to_line(const T (&row)[n], T value, T (&line)[n]) {
 #pragma unroll
   for (int a = 0; a < n; ++a) line[a] += row[a] * value;
 }
 
-/// A thread per quadrilateral, its nodes in registers.
+/// One thread per quadrilateral, its nodes in registers.
 template <class T, int n>
 struct QuadrilateralCellsAnyPoints {
   static constexpr int threads = 128, dofs = n * n;
@@ -51,7 +51,7 @@ struct QuadrilateralCellsAnyPoints {
   BasisTables<T, n> tables;
   const T* factors;  ///< interleaved, m^2 points
 
-  /// Multiply-adds a cell.
+  /// Multiply-adds per cell.
   static std::int64_t operations(std::int64_t m) { return 4 * m * n * (n + m) + 4 * m * m; }
 
   __device__ void operator()(const Patches& all, const CellPatch& patch, const T* x, T* y, T*) const {
@@ -62,14 +62,14 @@ struct QuadrilateralCellsAnyPoints {
  private:
   __device__ void multiply(std::int64_t slot, const T (&x_e)[dofs], T (&y_e)[dofs]) const {
     constexpr int group = CellPatches::group, entries = 3;
-    constexpr int together = sizeof(T) * n <= 20 ? 4 : 2;  // points whose factors are on their way; more would spill
+    constexpr int together = sizeof(T) * n <= 20 ? 4 : 2;  // points whose factors are in flight; more would spill
     const int m = tables.points;
     const T* from = factors + slot / group * (std::int64_t{entries} * m * m * group) + slot % group;
 #pragma unroll
     for (int a = 0; a < dofs; ++a) y_e[a] = T(0);
 #pragma unroll 1
     for (int j = 0; j < m; ++j) {
-      // u and du/dy at the point j of y, at the nodes of x; and what D makes of du/dx and du/dy there.
+      // u and du/dy at point j of y, at the nodes of x; and D times du/dx and du/dy there.
       T value[n], of_y[n], back_of_x[n], back_of_y[n];
 #pragma unroll
       for (int a = 0; a < n; ++a) {
@@ -99,12 +99,12 @@ struct QuadrilateralCellsAnyPoints {
   }
 };
 
-/// A wave of hexahedra a thread block, lines of them a thread each. Between the axes the lines change through shared
-/// memory, where each cell has its room:
+/// A wave of hexahedra per thread block, one thread per line. Between axes lines are transposed through shared memory,
+/// where each cell has
 ///   rows      u and du/dx at m points of x, n nodes of z and n nodes of y, in this order
 ///   columns   du/dx, du/dy and u at m points of y, m points of x and n nodes of z
-/// The way back goes through the same places. Steps along the innermost axis are odd, so that lines of neighbouring
-/// threads meet few banks twice.
+/// The transposed steps use the same memory. The innermost stride is odd, so that lines of adjacent threads have few
+/// bank conflicts.
 template <class T, int n>
 struct HexahedronCellsAnyPoints {
   static constexpr int threads = 128, plane = n * n;
@@ -118,9 +118,9 @@ struct HexahedronCellsAnyPoints {
   static std::int64_t operations(std::int64_t m) {
     return 4 * m * n * n * n + 6 * m * m * n * n + 6 * m * m * m * n + 9 * m * m * m;
   }
-  /// Numbers of shared memory a cell.
+  /// Values of shared memory per cell.
   static __host__ __device__ constexpr int room_size(int m) { return 2 * rows_size(m) + 3 * columns_size(m); }
-  /// A thread per line of nodes, as far as shared memory leaves room for several blocks.
+  /// Most cells at a time: one thread per line of nodes, as far as shared memory leaves room for several blocks.
   static int most_cells_at_once(int m) {
     constexpr int bytes = 44 * 1024;
     return std::clamp(bytes / static_cast<int>(room_size(m) * sizeof(T)), 1, threads / plane);
@@ -151,7 +151,7 @@ struct HexahedronCellsAnyPoints {
       for_each_line(count, n * m, [&](int cell, int of_cell) { back_along_y(scratch + cell * room, of_cell); });
       __syncthreads();
       if (active) back_along_x(scratch + mine * room, line, u);
-      // It ends with a barrier: the room is free for the next wave.
+      // Ends with a barrier: the memory is free for the next wave.
       CellColours(all, patch, first, first + count, active ? first + mine : patch.cells).one_by_one([&] {
         add_at([&](int a) { return place[a]; }, u, y, patch.unknown_count);
       });
@@ -164,7 +164,7 @@ struct HexahedronCellsAnyPoints {
   static __host__ __device__ constexpr int rows_size(int m) { return m * n * step; }
   static __host__ __device__ constexpr int columns_size(int m) { return m * m * step; }
 
-  /// Calls work(cell, line) for `lines` lines of each of `cells` cells, shared out among the threads of the block.
+  /// Calls work(cell, line) for `lines` lines of each of `cells` cells, distributed over the threads of the block.
   template <class Work>
   static __device__ void for_each_line(int cells, int lines, const Work& work) {
     for (int k = static_cast<int>(threadIdx.x); k < cells * lines; k += threads) work(k / lines, k % lines);

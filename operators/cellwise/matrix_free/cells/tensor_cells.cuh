@@ -1,9 +1,9 @@
 #pragma once
 
-// What a thread block does with the quadrilaterals of one patch, by sum factorisation with as many Gauss points a
-// direction as nodes, and what hexahedra (hexahedron_cells.cuh) share with them: interpolation to the Gauss points
-// along one axis after the other, derivatives there by those of the Lagrange polynomials on the Gauss points, D, and
-// all of it transposed (Orszag 1980; Kronbichler & Kormann 2019). 4 d n^(d+1) multiply-adds a cell.
+// Products of a thread block with the quadrilaterals of one patch, by sum factorisation with as many Gauss points as
+// nodes per direction, and common parts of hexahedra (hexahedron_cells.cuh): interpolation to the Gauss points axis by
+// axis, derivatives there by those of the Lagrange polynomials on the Gauss points, D, and the transposed steps (Orszag
+// 1980; Kronbichler & Kormann 2019). 4 d n^(d+1) multiply-adds a cell.
 
 #include "operators/cellwise/cell_loops/cell_patches.cuh"
 #include "operators/cellwise/matrix_free/cells/box_cells.cuh"
@@ -12,14 +12,14 @@
 
 namespace femcg::operators::cuda {
 
-/// The tables along a line, an argument of the kernel: constant memory, which multiply-adds read directly.
+/// The tables along a line. A kernel argument, in constant memory, which multiply-adds read directly.
 template <class T, int n>
 struct LineTables {
   T interpolate[n][n];    ///< basis a at Gauss point q: [q][a]
   T differentiate[n][n];  ///< polynomial m on the Gauss points, at point q: [q][m]
 };
 
-/// The tables of a kernel for cells of a geometry.
+/// The tables of a kernel, by geometry.
 template <class T, int n, CellGeometry kind>
 using TablesOf = std::conditional_t<kind == CellGeometry::boxes, LineMatrices<T, n>, LineTables<T, n>>;
 
@@ -50,12 +50,12 @@ __device__ void apply_line_transposed(const T (&m)[n][n], T (&v)[n]) {
   }
 }
 
-/// What a thread needs of the GPU's memory for its cell, loaded while others are worked on.
+/// A thread's data of its cell, loaded while other cells are processed.
 template <class T, int dofs, class Geometry>
 struct CellAhead {
   LocalIndices<dofs> local_indices;
   T words[Geometry::words + 1];
-  int of_class;  ///< of the cell, where words are of congruence classes of cells: then they are close at hand, and come
+  int of_class;  ///< of the cell, if words are stored per congruence class: these are in the caches, and loaded
                  ///< by look_up()
 
   __device__ void load(const Patches& all, const CellPatch& patch, int slot, const Geometry& geometry) {
@@ -83,7 +83,7 @@ struct CellAhead {
   }
 };
 
-/// Whether a dof of a cell with so many nodes per direction lies on none of its facets.
+/// True if a dof of a cell with `nodes` nodes per direction is on none of its facets.
 template <int nodes, int dofs>
 __device__ constexpr bool is_inside(int dof) {
   for (int block = dofs / nodes; block > 0; block /= nodes)
@@ -91,7 +91,7 @@ __device__ constexpr bool is_inside(int dof) {
   return true;
 }
 
-/// The same for so many cells of a wave, which follow one another by the threads of the block.
+/// The same for `together` cells of a wave, numbered by the threads of the block.
 template <int threads, int together, class T, int dofs, class Geometry>
 struct CellsAhead {
   static constexpr bool one_wave = is_one_wave(dofs);
@@ -105,9 +105,9 @@ struct CellsAhead {
   }
 };
 
-/// A patch's cells wave by wave, of which a thread has `together` at a time. What the next wave needs is on its way
-/// while this one is multiplied or, where large cells need all registers for that, while it is added. `Cell` has
-/// multiply(cell, u), u = K_e u; `of` is it.
+/// Processes a patch's cells wave by wave, `together` cells per thread at a time. Data of the next wave are prefetched
+/// while this one is multiplied, or, if large cells need all registers for that, while it is added. `Cell` has
+/// multiply(cell, u), which computes u = K_e u.
 template <int nodes, int threads, int together, class T, int dofs, class Geometry, class Cell>
 __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T* x, T* y, const Geometry& geometry,
                              const Cell& of, const CellsAhead<threads, together, T, dofs, Geometry>& first_ahead) {
@@ -131,7 +131,7 @@ __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T
         of.multiply(geometry.cell(now.cells[j].words, patch.first_slot + slot), u[j]);
       }
     if constexpr (large && !one_wave) next.load(all, patch, first + wave, geometry);
-      // To what lies inside a cell no other adds; it is never constrained.
+      // Interior dofs of a cell belong to no other cell, and are never constrained.
 #pragma unroll
     for (int j = 0; j < together; ++j)
       if (mine[j] >= 0)
@@ -148,12 +148,12 @@ __device__ void thread_cells(const Patches& all, const CellPatch& patch, const T
   }
 }
 
-/// A thread per quadrilateral, all of it in registers.
+/// One thread per quadrilateral, in registers.
 template <class T, int n, CellGeometry kind>
 struct QuadrilateralCells {
   static constexpr int threads = cells_per_wave;
   static constexpr bool small = sizeof(T) == 4, affine = is_affine(kind);
-  /// As measured on an H200: many cells at a time hide what each waits for, as far as their numbers stay in registers.
+  /// Measured on an H200: many cells at a time hide latency, as far as their data stay in registers.
   static constexpr bool boxes = kind == CellGeometry::boxes;
   static constexpr int blocks_per_multiprocessor = n == 2   ? (!affine ? 6
                                                                : small ? 10
@@ -166,7 +166,7 @@ struct QuadrilateralCells {
                                                             : 3;
   static constexpr int scratch_size = 0;
   using Geometry = TensorGeometry<T, 2, n, kind>;
-  /// Cells of few numbers two at a time: they share the look at colours and the barriers.
+  /// Cells with little data two at a time: they share the loops over colours and the barriers.
   static constexpr int together = n == 2 && affine && small ? 2 : 1;
   using Ahead = CellsAhead<threads, together, T, n * n, Geometry>;
 
@@ -223,7 +223,8 @@ struct QuadrilateralCells {
       apply_line(tables.differentiate, line);
       set_row(along_x, j, line);
     }
-    // Column by column: the derivative along y, D, and back along y; what goes back along x waits in along_x.
+    // Column by column: the derivative along y, D, and its transpose along y; terms for the transpose along x go to
+    // along_x.
 #pragma unroll
     for (int i = 0; i < n; ++i) {
       column(u, i, line);

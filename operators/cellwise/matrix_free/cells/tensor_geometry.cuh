@@ -1,13 +1,13 @@
 #pragma once
 
-// D_q times a gradient on quadrilaterals and hexahedra, D_q = w_q |J| kappa J^-1 J^-T, from as few numbers per cell as
-// the cells allow. A geometry has
-//   words                         numbers per cell that are loaded before they are needed, 0 where it reads them itself
-//   cell(numbers, slot)           what a thread keeps of its cell
-//   line_of(cell, s, t)           of a hexahedron, what it keeps of the line along x at the points s and t of y and z
-//   line(numbers, slot, s, t)     the same where a thread has no more of the cell than that line
+// D_q times a gradient on quadrilaterals and hexahedra, D_q = w_q |J| kappa J^-1 J^-T, from as few values per cell as
+// possible. A geometry has
+//   words                         values per cell that are prefetched; 0 if it loads them itself
+//   cell(numbers, slot)           a thread's data of its cell
+//   line_of(cell, s, t)           for a hexahedron, data of the line along x at the points s and t of y and z
+//   line(numbers, slot, s, t)     the same for a thread that has only that line of the cell
 //   apply(cell or line, q, gradient)   gradient = D_q gradient
-// Boxes need no D_q, and their geometry has the first two.
+// Boxes need no D_q: their geometry has the first two only.
 
 #include "operators/backend/cuda/reciprocal.cuh"
 #include "operators/backend/launch.cuh"
@@ -17,26 +17,26 @@
 
 namespace femcg::operators::cuda {
 
-/// Along the axes, of a Gauss point.
+/// Indices of a Gauss point along the axes.
 struct PointIndex {
   int x, y, z;
 };
 
-/// 1 / |J|. Without a branch numbers of several points are in registers at once: on an H200 that is up to 14% of an
-/// iteration faster, or, where there are no registers left, up to 9% slower.
+/// 1 / |J|. Without a branch several points' values are live in registers: on an H200 an iteration is up to 14% faster,
+/// or, if registers run out, up to 9% slower.
 template <int d, int n, class T>
 __device__ T reciprocal(T determinant) {
   constexpr bool quick = d == 2 ? n != 4 : n <= 4;
   return quick ? quick_reciprocal(determinant) : rounded_reciprocal(determinant);
 }
 
-/// One of a cell's numbers, which no other cell needs unless they are stored `once`.
+/// Loads one of a cell's values; with an evict-first hint unless values are stored `once` per congruence class.
 template <class T>
 __device__ T load_number(const T* at, bool once) {
   return once ? __ldg(at) : __ldcs(at);
 }
 
-/// w = D g with the upper triangle of D row by row.
+/// g = scale D g, with the upper triangle of D row by row.
 template <class T>
 __device__ void symmetric_times(const T (&d)[3], T scale, T (&g)[2]) {
   const T x = scale * g[0], y = scale * g[1];
@@ -60,11 +60,11 @@ struct Box {
   T along[d];
 };
 
-/// Two numbers that are loaded at once.
+/// Two values loaded in one access.
 template <class T>
 using NumberPair = std::conditional_t<sizeof(T) == 8, double2, float2>;
 
-/// D at a point of a cell of the layout cell by cell (cuda_cell_factors): neighbouring points lie side by side.
+/// D at a point of a cell in the cell-major layout (cuda_cell_factors), where adjacent points are contiguous.
 template <class T>
 __device__ void load_factor(const T* of_cell, int points, int point, T (&factor)[6]) {
 #pragma unroll
@@ -75,8 +75,8 @@ __device__ void load_factor(const T* of_cell, int points, int point, T (&factor)
   }
 }
 
-/// Factors of all points: interleaved for a thread per cell (points x entries x 32 slots), cell by cell for several
-/// threads per cell.
+/// Factors of all points: interleaved for one thread a cell, [points][entries][32 slots]; cell-major for several
+/// threads a cell.
 template <class T, int d, int n>
 struct TensorGeometry<T, d, n, CellGeometry::stored> {
   static constexpr int entries = d * (d + 1) / 2, points = d == 2 ? n * n : n * n * n, words = 0;
@@ -107,7 +107,7 @@ template <class T, int d, int n>
 struct TensorGeometry<T, d, n, CellGeometry::affine> {
   static constexpr int entries = d * (d + 1) / 2, words = entries;
   const T* data;
-  const std::uint16_t* classes;  ///< of slots, where data are of congruence classes of cells; else null
+  const std::uint16_t* classes;  ///< of slots, if data are stored per congruence class; else null
   T weights[n];
 
   struct Line {
@@ -136,7 +136,7 @@ template <class T, int d, int n>
 struct TensorGeometry<T, d, n, CellGeometry::boxes> {
   static constexpr int words = d;
   const T* data;
-  const std::uint16_t* classes;  ///< of slots, where data are of congruence classes of cells; else null
+  const std::uint16_t* classes;  ///< of slots, if data are stored per congruence class; else null
 
   __device__ Box<T, d> cell(const T* numbers, std::int64_t) const {
     Box<T, d> of;
@@ -151,7 +151,7 @@ template <class T, int n>
 struct TensorGeometry<T, 2, n, CellGeometry::vertices> {
   static constexpr int words = straight_words<2>;
   const T* data;
-  const std::uint16_t* classes;  ///< of slots, where data are of congruence classes of cells; else null
+  const std::uint16_t* classes;  ///< of slots, if data are stored per congruence class; else null
   T points[n], weights[n];
 
   struct Cell {
@@ -175,12 +175,12 @@ struct TensorGeometry<T, 2, n, CellGeometry::vertices> {
 };
 
 /// X = X_0 + sum of seven vectors times x, y, x y, z, x z, y z, x y z on the unit cube, in this order, and kappa. Along
-/// a line in x, dX/dx is constant, dX/dy and dX/dz are linear.
+/// a line in x dX/dx is constant, dX/dy and dX/dz are linear.
 template <class T, int n>
 struct TensorGeometry<T, 3, n, CellGeometry::vertices> {
   static constexpr int words = straight_words<3>;
   const T* data;
-  const std::uint16_t* classes;  ///< of slots, where data are of congruence classes of cells; else null
+  const std::uint16_t* classes;  ///< of slots, if data are stored per congruence class; else null
   T points[n], weights[n];
 
   struct Cell {
@@ -214,7 +214,7 @@ struct TensorGeometry<T, 3, n, CellGeometry::vertices> {
   }
   __device__ void apply(const Line& of, const PointIndex& q, T (&gradient)[3]) const {
     const T x = points[q.x];
-    T jy[3], jz[3], rows[3][3];  // the rows of |J| J^-1: cross products of the columns of J
+    T jy[3], jz[3], rows[3][3];  // rows of |J| J^-1: cross products of the columns of J
 #pragma unroll
     for (int axis = 0; axis < 3; ++axis) {
       jy[axis] = of.jy[0][axis] + x * of.jy[1][axis];
@@ -240,7 +240,8 @@ struct TensorGeometry<T, 3, n, CellGeometry::vertices> {
   }
 };
 
-/// The diagonals of D / w of all slots, of which the upper triangles are given in the same layout.
+/// Extracts the diagonals of D / w of all slots from upper triangles in the same layout. One thread a slot, in a
+/// grid-stride loop.
 template <class T, int d>
 __global__ void diagonals_kernel(const T* whole, std::int64_t slots, bool interleaved, T* diagonals) {
   constexpr int entries = d * (d + 1) / 2, group = CellPatches::group;
@@ -256,8 +257,8 @@ __global__ void diagonals_kernel(const T* whole, std::int64_t slots, bool interl
     }
 }
 
-/// The numbers of straight-sided cells as above: interleaved, words x 32 slots, or slot by slot. Differences of
-/// coordinates are taken in double precision.
+/// Computes the data of straight-sided cells as above: interleaved as [words][32 slots], or slot by slot. Differences
+/// of coordinates are in double precision. One thread a slot, in a grid-stride loop.
 template <class T, int d>
 __global__ void straight_cells_kernel(const std::int32_t* cell_of_slot, std::int64_t slots, bool interleaved,
                                       NodesOfCells vertices_of, const double* diffusion,

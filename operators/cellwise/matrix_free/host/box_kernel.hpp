@@ -9,11 +9,11 @@
 
 namespace femcg::operators {
 
-/// y_e = sum_a c_a (M x .. x S x .. x M) x_e on rectangles and boxes, S in place a: stiffness and mass matrices of the
-/// line, integrated as the cells are. With the eigenvectors S V = M V Lambda, V'M V = I and W = V'M that is
-/// (W x W)' (sum_a c_a Lambda_a) (W x W) x_e (Lynch, Rice & Thomas 1964). Eigenvectors are even or odd, as the nodes
-/// lie symmetrically, so that W takes half the multiplications: 2 d n^d ceil(n / 2) and d n^d more for a cell. N = n =
-/// degree + 1.
+/// y_e = sum_a c_a (M x .. x S x .. x M) x_e on rectangles and boxes, with S for axis a: stiffness and mass matrices of
+/// the line, integrated as the cells are. With the eigenvectors S V = M V Lambda, V'M V = I and W = V'M this is (W x
+/// W)' (sum_a c_a Lambda_a) (W x W) x_e (Lynch, Rice & Thomas 1964). Eigenvectors are even or odd, since the nodes are
+/// symmetric, so that W takes half the multiplications: 2 d n^d ceil(n / 2), and d n^d more, per cell. N = n = degree +
+/// 1.
 template <std::floating_point T, int D, int N>
 class BoxKernel {
  public:
@@ -28,7 +28,7 @@ class BoxKernel {
     return 2 * D * dofs * even + D * dofs;
   }
 
-  /// `factors`: those of affine cells (CellEvaluator::factors over w_q).
+  /// `factors`: of affine cells (CellEvaluator::factors over w_q).
   void operator()(const Lanes<T>* factors, const Lanes<T>* x, Lanes<T>* y, Lanes<T>* scratch) const {
     if constexpr (D == 2)
       in_the_plane(factors, x, y);
@@ -39,7 +39,7 @@ class BoxKernel {
  private:
   static constexpr int odd = N / 2, even = N - odd;  ///< numbers of modes
 
-  /// The even modes (sign 1) or the odd ones (-1).
+  /// Sets the even modes (sign 1) or the odd ones (-1).
   void take_modes(int quadrature, int sign) {
     const BoxModes modes = box_modes(N, quadrature, sign);
     const int count = sign > 0 ? even : odd;
@@ -50,7 +50,7 @@ class BoxKernel {
     }
   }
 
-  /// W v for the N numbers v[0], v[stride], ...
+  /// W v of the N values v[0], v[Stride], ..., in place.
   template <int Stride>
   [[gnu::always_inline]] void to_modes(Lanes<T>* v) const {
     Lanes<T> sum[even], difference[even];
@@ -66,7 +66,7 @@ class BoxKernel {
       v[(even + m) * Stride] = mode;
     }
   }
-  /// W'v.
+  /// W'v, in place.
   template <int Stride>
   [[gnu::always_inline]] void to_nodes(Lanes<T>* v) const {
     Lanes<T> sum[even], difference[even];

@@ -11,8 +11,8 @@
 
 namespace femcg::operators {
 
-/// The product of TensorKernel for as many Gauss points a direction as nodes, N = degree + 1: plane by plane, held in
-/// registers, with lines of half the multiplications. About 2 d n^(d + 1) multiply-adds a cell.
+/// The product of TensorKernel for as many Gauss points as nodes per direction, N = degree + 1: plane by plane in
+/// registers, with half the multiplications per line. About 2 d n^(d + 1) multiply-adds a cell.
 template <std::floating_point T, int D, int N>
 class CollocatedKernel {
  public:
@@ -22,7 +22,7 @@ class CollocatedKernel {
   static constexpr std::int64_t scratch_size() { return D == 2 ? 0 : 2 * points; }
   static constexpr std::int64_t operations() { return 4 * D * points * ((N + 1) / 2) + D * D * points; }
 
-  /// factors: D (D + 1) / 2 Lanes a point, or only one set (D_q / w_q) where `constant`.
+  /// factors: D (D + 1) / 2 Lanes per point, or one set (D_q / w_q) if `constant`.
   void operator()(const Lanes<T>* factors, bool constant, const Lanes<T>* x, Lanes<T>* y, Lanes<T>* scratch) const {
     if constexpr (D == 2)
       constant ? in_the_plane<true>(factors, x, y) : in_the_plane<false>(factors, x, y);
@@ -48,7 +48,8 @@ class CollocatedKernel {
     for (int i = 0; i < N; ++i) line.template apply<N>(to + i, to + i);
   }
 
-  /// The two derivatives in a plane, and `third`, times the factors of its points; in `u` what the first two give back.
+  /// Multiplies the two derivatives in a plane, and `third`, by the factors of its points; u becomes the transposed
+  /// derivatives of the first two.
   template <bool Constant>
   [[gnu::always_inline]] void work_on_plane(const Lanes<T>* factors, const T* weights, Lanes<T>* u,
                                             Lanes<T>* third) const {
@@ -116,7 +117,7 @@ class CollocatedKernel {
     }
   }
 
-  static constexpr std::intptr_t ahead = 1024;  ///< numbers
+  static constexpr std::intptr_t ahead = 1024;  ///< values
   MirroredLine<T, N, 1> interpolate_, interpolate_back_;
   MirroredLine<T, N, -1> differentiate_, differentiate_back_;
   T weights_[points];

@@ -6,7 +6,7 @@
 
 namespace femcg::operators {
 
-/// Sums and differences of the mirrored ones of N numbers that are `Stride` apart; the middle one is a sum.
+/// Sums and differences of mirrored pairs of N values `Stride` apart; the middle one is a sum.
 template <int N, int Stride, class Number>
 [[gnu::always_inline]] inline void fold(const Number* from, Number* sum, Number* difference) {
   constexpr int pairs = N / 2;
@@ -18,9 +18,9 @@ template <int N, int Stride, class Number>
   if constexpr (N % 2 == 1) sum[pairs] = from[pairs * Stride];
 }
 
-/// v = A v along a line of N numbers for a matrix with A(N - 1 - i, N - 1 - j) = Sign A(i, j), as nodes and Gauss
-/// points that lie symmetrically give: values (1) and derivatives (-1). Sums and differences of mirrored numbers take a
-/// quarter of A each: N^2 / 2 multiplications (Solomonoff 1992).
+/// v = A v along a line of N values for a matrix with A(N - 1 - i, N - 1 - j) = Sign A(i, j), as for symmetric nodes
+/// and Gauss points: values (Sign 1) and derivatives (-1). Sums and differences of mirrored values take a quarter of A
+/// each: N^2 / 2 multiplications (Solomonoff 1992).
 template <std::floating_point T, int N, int Sign>
 class MirroredLine {
  public:
@@ -33,7 +33,7 @@ class MirroredLine {
       }
   }
 
-  /// From numbers `Stride` apart to numbers as far apart, which may be the same.
+  /// Reads and writes values `Stride` apart; `from` and `to` may be equal.
   template <int Stride>
   [[gnu::always_inline]] void apply(const Lanes<T>* from, Lanes<T>* to) const {
     Lanes<T> sum[half], difference[half];

@@ -10,10 +10,10 @@
 
 namespace femcg::operators {
 
-/// Nodes of degree 2 of a triangle or tetrahedron: its vertices and, off the diagonal, the middles of its edges.
+/// Nodes of degree 2 of a triangle or tetrahedron: vertices on the diagonal, midpoints of edges off it.
 constexpr int quadratic_nodes[4][4] = {{0, 1, 3, 6}, {1, 2, 4, 7}, {3, 4, 5, 8}, {6, 7, 8, 9}};
 
-/// Multiply-adds of a simplex where D_q / w_q is one matrix.
+/// Multiply-adds of a simplex with one D_q / w_q.
 constexpr std::int64_t operations_of_affine_simplex(std::int64_t d, std::int64_t dofs) {
   if (dofs == d + 1) return d * d + 3 * d;
   if (dofs == (d + 1) * (d + 2) / 2) return (d + 1) * (d * d + 7 * d + 2);
@@ -22,10 +22,10 @@ constexpr std::int64_t operations_of_affine_simplex(std::int64_t d, std::int64_t
 
 /// y_e = B' D B x_e on triangles and tetrahedra.
 ///
-/// Where D_q / w_q is one matrix: K_e = sum_ab D_ab R_ab with the reference matrices R_ab = sum_q w_q d_a phi d_b phi',
-/// entry by entry of the lower triangle; of degree 1 the differences to the first vertex times D; of degree 2 the
-/// gradients at the vertices, between which they are linear. Elsewhere: gradients at all points from dense tables,
-/// times D_q, and back.
+/// If D_q / w_q is one matrix: K_e = sum_ab D_ab R_ab with the reference matrices R_ab = sum_q w_q d_a phi d_b phi',
+/// entry by entry of the lower triangle; for degree 1 the differences to the first vertex times D; for degree 2 the
+/// gradients at the vertices, between which they are linear. Otherwise: gradients at all points from dense tables,
+/// times D_q, and the transpose.
 template <std::floating_point T, int D>
 class SimplexKernel {
  public:
@@ -78,9 +78,9 @@ class SimplexKernel {
     }
   }
 
-  /// With the derivatives p_j by barycentric coordinates, which are 4 u_vj - u_j at vertex v, and 3 u_v for j = v, the
+  /// With p_j, the derivatives by barycentric coordinates, which are 4 u_vj - u_j at vertex v, and 3 u_v for j = v, the
   /// gradient is p_j - p_0, j > 0. The integral of a product of linear functions is that of their values at the
-  /// vertices, sum_vw (1 + delta_vw) f_v g_w, by (D + 1) (D + 2).
+  /// vertices, sum_vw (1 + delta_vw) f_v g_w, over (D + 1) (D + 2).
   void apply_at_vertices(const Lanes<T>* factors, const Lanes<T>* x, Lanes<T>* y) const {
     constexpr auto& node = quadratic_nodes;
     const T scale = measure_ / T((D + 1) * (D + 2));
@@ -152,8 +152,8 @@ class SimplexKernel {
 
   int n_, points_;
   T measure_;                 ///< of the reference cell
-  std::vector<T> reference_;  ///< lower triangle x entries
-  std::vector<T> tables_;     ///< points x dofs x D
+  std::vector<T> reference_;  ///< [lower triangle][entries]
+  std::vector<T> tables_;     ///< [points][dofs][D]
 };
 
 }  // namespace femcg::operators

@@ -10,8 +10,8 @@
 
 namespace femcg::operators {
 
-/// out(.., r, ..) (+)= sum_c m(r, c) in(.., c, ..) along one axis of an array with `inner` numbers before that axis and
-/// `outer` after it. Sizes that are template arguments other than 0 are known when compiling.
+/// out(.., r, ..) (+)= sum_c m(r, c) in(.., c, ..) along one axis of an array with `inner` values before that axis and
+/// `outer` after it. Sizes given by template arguments other than 0 are compile-time constants.
 template <int Rows, int Columns, std::floating_point T>
 [[gnu::always_inline]] inline void contract(const T* m, const Lanes<T>* in, Lanes<T>* out, int run_rows,
                                             int run_columns, int inner, int outer, bool add) {
@@ -32,9 +32,9 @@ template <int Rows, int Columns, std::floating_point T>
 }
 
 /// y_e = B' D B x_e on quadrilaterals and hexahedra by sum factorisation: the dofs are interpolated to the Gauss points
-/// along one axis after the other, differentiated there by the derivatives of the Lagrange polynomials on the Gauss
-/// points, multiplied by D, and all of it transposed. About 4 d n^(d+1) multiply-adds a cell instead of n^(2d), for any
-/// number of Gauss points; N = degree + 1.
+/// axis by axis, differentiated there by the derivatives of the Lagrange polynomials on the Gauss points, multiplied by
+/// D, and all steps transposed. About 4 d n^(d+1) multiply-adds a cell instead of n^(2d), for any number of Gauss
+/// points; N = degree + 1.
 template <std::floating_point T, int D, int N>
 class TensorKernel {
  public:
@@ -50,16 +50,16 @@ class TensorKernel {
     weights_.assign(rule.weights.data(), rule.weights.data() + rule.size());
   }
 
-  /// Lanes of scratch memory.
+  /// Scratch memory in Lanes.
   std::int64_t scratch_size() const { return (D + 2) * points(); }
-  /// Multiply-adds a cell.
+  /// Multiply-adds per cell.
   std::int64_t operations() const {
     const std::int64_t q = q_, n = N;
     const std::int64_t interpolation = D == 2 ? q * n * n + q * q * n : q * n * n * n + q * q * n * n + q * q * q * n;
     return 2 * interpolation + 2 * D * q * points() + D * D * points();
   }
 
-  /// factors: D (D + 1) / 2 Lanes a point, or only one set (D_q / w_q) where `constant`.
+  /// factors: D (D + 1) / 2 Lanes per point, or one set (D_q / w_q) if `constant`.
   void operator()(const Lanes<T>* factors, bool constant, const Lanes<T>* x, Lanes<T>* y, Lanes<T>* scratch) const {
     const int count = points();
     Lanes<T>* u = scratch;
@@ -123,8 +123,8 @@ class TensorKernel {
   }
 
   int q_;
-  std::vector<T> interpolate_, interpolate_transposed_;      ///< Gauss points x nodes, and nodes x Gauss points
-  std::vector<T> differentiate_, differentiate_transposed_;  ///< Gauss points x Gauss points
+  std::vector<T> interpolate_, interpolate_transposed_;      ///< [Gauss points][nodes], and transposed
+  std::vector<T> differentiate_, differentiate_transposed_;  ///< [Gauss points][Gauss points]
   std::vector<T> weights_;
 };
 

@@ -9,14 +9,14 @@
 
 namespace femcg::operators {
 
-/// Numbers that are on the GPU, rounded to T.
+/// Values on the GPU, rounded to T.
 template <class T>
 Vector<T> rounded(const Vector<double>& from) {
   Vector<T> to(from.size(), Device::cuda);
   gather_rows(from, {}, 1, to);
   return to;
 }
-/// Numbers of the host on the GPU, rounded to T there.
+/// Copies values of the host to the GPU, and rounds them to T there.
 template <class T>
 Vector<T> on_gpu(std::span<const double> from) {
   Vector<double> there = copied(from, Device::cuda);
@@ -24,7 +24,7 @@ Vector<T> on_gpu(std::span<const double> from) {
     return there;
   } else {
     Vector<T> to = rounded<T>(there);
-    synchronize(Device::cuda);  // `there` goes
+    synchronize(Device::cuda);  // before `there` is freed
     return to;
   }
 }

@@ -21,7 +21,7 @@ class RobinFacets {
     if (form.robin.empty()) return;
     nodes_ = static_cast<int>(form.space->facet_nodes(0).size());
     points_ = static_cast<int>(form.robin.front().transfer.size());
-    // The facets in the order of the cells' places in the patches.
+    // The facets in the order of their cells' slots.
     const std::vector<std::int64_t> slot_of_cell = batches.slots_of_cells(form.cells());
     std::vector<std::size_t> order(form.robin.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -65,7 +65,7 @@ class RobinFacets {
                                      local_indices_.size() * sizeof(std::uint16_t) + weights_.size() * sizeof(T));
   }
 
-  /// Adds the facets of one patch: the points of a facet, then its nodes, in the lanes of registers.
+  /// Adds the facets of one patch: points of a facet, then its nodes, are in the lanes of registers.
   void add(std::int32_t patch, const T* x, T* y) const {
     for (std::int32_t f = first_of_patch_[patch]; f < first_of_patch_[patch + 1]; ++f) {
       const std::uint16_t* place = local_indices_.data() + std::int64_t{f} * nodes_;
@@ -88,20 +88,20 @@ class RobinFacets {
  private:
   static constexpr int lanes = PatchBatches<T>::lanes;
   static constexpr int registers(int numbers) { return (numbers + lanes - 1) / lanes; }
-  static constexpr int most_registers = (25 + lanes - 1) / lanes;  ///< of a quadrilateral of degree 4
+  static constexpr int most_registers = (25 + lanes - 1) / lanes;  ///< for a quadrilateral of degree 4
 
-  /// Basis values of a facet of the reference cell, zeros behind the last node or point.
+  /// Basis values of a facet of the reference cell, padded with zeros.
   struct Tables {
-    std::vector<Lanes<T>> at_points;  ///< points x registers of facet nodes
-    std::vector<Lanes<T>> of_nodes;   ///< facet nodes x registers of points
+    std::vector<Lanes<T>> at_points;  ///< [points][registers of facet nodes]
+    std::vector<Lanes<T>> of_nodes;   ///< [facet nodes][registers of points]
   };
 
   int points_ = 0, nodes_ = 0;
   std::vector<std::int32_t> first_of_patch_;
   std::vector<Tables> tables_;                ///< of each facet of the reference cell
   std::vector<std::int32_t> facets_;          ///< of the reference cell
-  std::vector<std::uint16_t> local_indices_;  ///< facets x facet nodes
-  std::vector<T> weights_;                    ///< facets x points, and what a register reads behind them
+  std::vector<std::uint16_t> local_indices_;  ///< [facets][facet nodes]
+  std::vector<T> weights_;                    ///< [facets][points], padded to whole registers
 };
 
 }  // namespace femcg::operators

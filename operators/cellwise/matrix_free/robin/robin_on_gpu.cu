@@ -1,6 +1,6 @@
-// Two kernels: a thread per facet has what it does to its nodes, a thread per unknown adds up what its facets have. A
-// matrix of the same terms has ten times the numbers. The first kernel waits for memory, and runs beside the product of
-// the cells, which waits for arithmetic.
+// Two kernels: one thread per facet computes its contributions to its nodes, one thread per unknown adds up those of
+// its facets. A matrix of the same terms would have ten times the data. The first kernel is limited by memory, and runs
+// concurrently with the product of the cells, which is limited by arithmetic.
 
 #include "operators/cellwise/matrix_free/robin/robin_on_gpu.hpp"
 
@@ -28,10 +28,10 @@ struct Terms {
   std::int64_t row_count;
   const T *table, *weights;
   const std::int32_t* positions;
-  const int4* rows;  ///< RobinTerms::Row
+  const int4* rows;  ///< see RobinTerms::Row
   const std::int32_t* more;
 
-  /// Calls take(place) for what a row's facets have, in their order.
+  /// Calls take(place) for each contribution to a row, in the order of the facets.
   template <class Take>
   __device__ void for_each_place(const int4& row, const Take& take) const {
     take(row.y);
@@ -41,8 +41,8 @@ struct Terms {
   }
 };
 
-/// Contributions of the facets to their nodes, at their places; *energy is the sum over facets and points of weight
-/// u^2.
+/// Computes the facets' contributions to their nodes; *energy = sum over facets and points of weight u^2. One thread a
+/// facet, in a grid-stride loop.
 template <class T, int nodes>
 __global__ void __launch_bounds__(robin_threads)
     facets_kernel(Terms<T> of, const T* x, T* contributions, double* energy, Parts<1> parts) {
@@ -79,7 +79,7 @@ __global__ void __launch_bounds__(robin_threads)
   sum_of_grid(sums, parts, [&](const double(&results)[1]) { *energy = results[0]; });
 }
 
-/// y += the facets' contributions, and *energy += theirs.
+/// y += contributions of the facets, and *energy += their energy. One thread a row.
 template <class T>
 __global__ void __launch_bounds__(robin_threads)
     rows_kernel(Terms<T> of, const T* contributions, T* y, const double* of_facets, double* energy) {
@@ -93,7 +93,7 @@ __global__ void __launch_bounds__(robin_threads)
   y[row.x] = before + sum;
 }
 
-/// What the terms have on the diagonal is added to it.
+/// Adds the diagonal of the Robin terms. One thread a row.
 template <class T>
 __global__ void diagonal_kernel(Terms<T> of, int nodes, T* diagonal) {
   constexpr int group = RobinTerms::group;
@@ -113,7 +113,7 @@ __global__ void diagonal_kernel(Terms<T> of, int nodes, T* diagonal) {
 template <class T>
 using FacetsKernel = void (*)(Terms<T>, const T*, T*, double*, Parts<1>);
 
-/// Facets are edges, triangles and quadrilaterals of degree 1 to 4.
+/// The kernel for edges, triangles or quadrilaterals of degree 1 to 4.
 template <class T>
 FacetsKernel<T> facets_kernel_of(int nodes) {
   switch (nodes) {

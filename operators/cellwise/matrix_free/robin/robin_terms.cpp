@@ -15,13 +15,14 @@ namespace femcg::operators {
 
 namespace {
 
-/// The values of a facet's functions at its quadrature points, points x nodes.
+/// The values of a facet's basis functions at its quadrature points, [points][nodes].
 Eigen::MatrixXd values_on(const BilinearForm& form, FacetEvaluator& evaluator, int facet) {
   evaluator.move_to({form.robin.front().cell, facet});
   return evaluator.values()(Eigen::all, form.space->facet_nodes(facet));
 }
 
-/// For each facet of the reference cell its nodes, in such an order that their functions have the values of `table`.
+/// For each facet of the reference cell its nodes, in the order in which their basis functions have the values of
+/// `table`.
 std::vector<std::vector<int>> alike_nodes(const BilinearForm& form, const Eigen::MatrixXd& table) {
   constexpr double rounding = 1e-10;
   std::vector<std::vector<int>> alike(mesh::facets(form.space->mesh().shape).size());
@@ -37,7 +38,7 @@ std::vector<std::vector<int>> alike_nodes(const BilinearForm& form, const Eigen:
   return alike;
 }
 
-/// The facets by the least of their positions, so that neighbours in the list share unknowns.
+/// The facets sorted by the least of their positions, so that neighbours in the list share unknowns.
 std::vector<std::int32_t> in_order_of_positions(const BilinearForm& form, std::span<const std::int32_t> position) {
   mesh::Array<mesh::NumberedKey> keys = mesh::unset<mesh::NumberedKey>(form.robin.size());
 #pragma omp parallel for schedule(static)
@@ -54,7 +55,7 @@ std::vector<std::int32_t> in_order_of_positions(const BilinearForm& form, std::s
   return order;
 }
 
-/// Fills `rows` and `more`.
+/// Sets `rows` and `more`.
 void list_rows(RobinTerms& terms, std::size_t unknowns) {
   const std::span<const std::int32_t> of_places(terms.positions);
   mesh::Array<std::int32_t> ends = mesh::array_of<std::int32_t>(unknowns);
@@ -74,7 +75,7 @@ void list_rows(RobinTerms& terms, std::size_t unknowns) {
                                                      });
   terms.rows = mesh::unset<RobinTerms::Row>(positions.size());
   mesh::Array<std::int32_t> rest =
-      mesh::unset<std::int32_t>(positions.size());  // numbers of each row in `more`, and then where they begin
+      mesh::unset<std::int32_t>(positions.size());  // counts of each row in `more`, then their begins
 #pragma omp parallel for schedule(static)
   for (std::size_t k = 0; k < positions.size(); ++k) {
     const std::int32_t position = positions[k], begin = begin_of(position), count = ends[position] - begin;
