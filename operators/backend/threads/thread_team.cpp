@@ -71,7 +71,7 @@ class Team {
   /// still with job n while n + 1 is under way, finds all shares of n taken.
   struct alignas(64) Share {
     std::atomic<std::uint64_t> taken{0}, done{0};  ///< the last job in which the share was taken, done
-    std::atomic<int> processor{-1};                ///< that began the share
+    std::atomic<int> processor{-1};                ///< on which the share was begun
     std::atomic<bool> awaited{false};              ///< the caller sleeps until the share is done
     std::atomic<std::uint32_t> alarm{0};
     std::exception_ptr failure;

@@ -95,7 +95,7 @@ __host__ __device__ constexpr int shared_ahead() {
 }
 
 /// Copies x of a patch to shared memory asynchronously, and sets y to zero. Indices of shared unknowns, on which loads
-/// of their x depend, are loaded while private unknowns are copied.
+/// of their x depend, are in flight while private unknowns are copied.
 template <int threads, int ahead, class T>
 __device__ void begin_patch(const PatchWork<T>& work, const CellPatch& patch, T* x, T* y) {
   const int own = patch.private_count, end = patch.unknown_count, mine = static_cast<int>(threadIdx.x);

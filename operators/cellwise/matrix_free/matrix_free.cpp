@@ -273,7 +273,7 @@ std::int64_t words_on_gpu(const BilinearForm& form, CellGeometry geometry) {
                                           : of_point * mesh::cell_quadrature(mesh.shape, form.quadrature).size();
 }
 
-/// True if a GPU has pairs of dofs where it has no smaller data.
+/// True if a GPU stores pairs of dofs for cells without smaller data.
 bool expects_pairs(const BilinearForm& form, const MatrixFreeChoice& choice) {
   return choice.geometry != "stored" && fewer_pairs(form.space->mesh().dimension(), form.dofs_per_cell());
 }

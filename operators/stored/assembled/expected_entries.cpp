@@ -11,7 +11,7 @@ namespace {
 int dimension_of_pair(const mesh::Lattice& lattice, int a, int b) {
   const std::array<int, 3>&x = lattice.index(a), &y = lattice.index(b);
   const int p = lattice.degree(), d = mesh::dimension(lattice.shape());
-  int sides = 0;  // that contain both
+  int sides = 0;  // that contain both nodes
   std::array<int, 2> sum{};
   for (int axis = 0; axis < d; ++axis) {
     sum[0] += x[axis];

@@ -22,7 +22,7 @@ double mean_length(const Format& a) {
 ///   using Matrix = the format as plain pointers;
 ///   static Matrix pointers(const Format&);
 ///   static Product<T, Matrix> product(const Format&);
-///   static std::int64_t threads(const Format&);   // how many could work at once
+///   static std::int64_t threads(const Format&);   // number of threads that have work
 ///   static constexpr Neighbours neighbours;       // in memory
 /// A format with launch options has a function launch_as(const Options&) that reads them.
 template <class Format, class Gpu>
