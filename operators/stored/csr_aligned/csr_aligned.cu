@@ -4,7 +4,6 @@
 // exchange, after which groups of four threads have one row's sum each.
 //
 // Only loads of x are exposed: row extents are loaded two groups of rows ahead, columns and values one step ahead.
-// since the step before.
 //
 // Moves sizeof(T) + 4 bytes per nonzero and 2 sizeof(T) + 8 an unknown, plus the padding in the last sector of a row.
 //

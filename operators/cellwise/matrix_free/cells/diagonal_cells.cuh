@@ -6,7 +6,6 @@
 // A block has the D_q of some cells and points in shared memory, and one thread per basis function of four of these
 // cells, so that each load of the tables serves four cells. Cells are then added to the unknowns one after the other:
 // sums are in the order of the slots, the same in every run.
-// order of the slots, the same in every run.
 
 #include "operators/cellwise/cell_loops/cell_patches.cuh"
 #include "operators/cellwise/matrix_free/cells/matrix_free_cuda.hpp"
