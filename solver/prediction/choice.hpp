@@ -26,7 +26,7 @@ OperatorDecision decide(const std::vector<Prediction>& predictions);
 struct RuleInput {
   const operators::BilinearForm* form = nullptr;
   std::int64_t loads = 1;
-  std::string_view preconditioner;
+  std::string_view preconditioner = {};
   CgLoop loop = CgLoop::automatic;
   operators::Device device = operators::Device::host;
   int processes = 1;
