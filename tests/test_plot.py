@@ -125,7 +125,7 @@ class Pictures(unittest.TestCase):
         np.testing.assert_allclose(np.abs(triangles.normals[caps][:, :, 1]), 1)
         side = triangles.normals[~caps]
         radial = triangles.points[~caps] * [1, 0, 1]
-        self.assertGreater(np.abs(np.einsum("ijk,ijk->ij", side, plot.unit(radial))).min(), 0.995)  # flat facets have cos(4.5 degrees) = 0.9969
+        self.assertGreater(np.abs(np.einsum("ijk,ijk->ij", side, plot.unit(radial))).min(), 0.999)  # flat facets have cos(4.5 degrees) = 0.9969
         np.testing.assert_allclose(np.abs(side[:, :, 1]), 0, atol=1e-6)
 
     def test_pieces_have_the_unit_of_the_record(self):

@@ -151,9 +151,6 @@ Function* function_of(void* library, const char* name) {
 /// NVML, which comes with the driver, not with the toolkit. Starting it takes 30 ms: the process does so once.
 class Nvml {
  public:
-  using Handle = void*;
-  static constexpr int ok = 0, of_multiprocessors = 1, of_memory = 2;  // nvmlReturn_t, nvmlClockType_t
-
   static const Nvml& of_process() {
     static const Nvml one;
     return one;
@@ -171,6 +168,9 @@ class Nvml {
   }
 
  private:
+  using Handle = void*;
+  static constexpr int ok = 0, of_multiprocessors = 1, of_memory = 2;  // nvmlReturn_t, nvmlClockType_t
+
   Nvml() {
     void* const library = dlopen("libnvidia-ml.so.1", RTLD_NOW);
     if (library == nullptr) return;

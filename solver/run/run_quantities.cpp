@@ -12,6 +12,7 @@
 namespace femcg::solver {
 
 void measure_solutions(const Problem& problem, const Probes& probes, Solved& of, Record& record) {
+  if (of.solutions.empty()) return;  // interrupted before the first
   std::optional<operators::FunctionOnGpu> on_gpu = function_on_gpu(problem, record.device);
   const operators::FunctionOnGpu* const there = on_gpu ? &*on_gpu : nullptr;
   const std::vector<BoundaryFlux> fluxes = of.fluxes.get();

@@ -242,11 +242,12 @@ TEST_CASE("a model that is trained is shown beside the bandwidth model, and one 
       "train='$femcg predict --train --device cpu --training-seconds 0.1 --precision double'\n"
       "show=\"$femcg predict $cases/minimal.yaml --device cpu\"\n";
   const tests::Result used =
-      shell(begin + "$femcg info; eval $train; $femcg info; $show --measure; $show --operator sell");
+      shell(begin +
+            "$femcg info; for attempt in 1 2 3 4 5; do eval $train 2> left_out; grep -q 'took the processor' left_out || "
+            "break; done; $femcg info; $show --measure; $show --operator sell");
   CAPTURE(used.err);
   CHECK(contains(used.out, "cpu model       not calibrated: femcg predict --train\n"));
-  CHECK((contains(used.out, "cpu model       calibrated with every operator\n") ||
-         contains(used.err, "other programs took the processor")));
+  CHECK(contains(used.out, "cpu model       calibrated with every operator\n"));
   CHECK(contains(used.out, ": the bandwidth model was calibrated with every operator on "));
   CHECK(contains(used.out, "double precision: trained on 16 matrices; each, predicted by the others, is off by\n"));
   CHECK(contains(used.out, "  product            trained bandwidth  measured trained bandwidth\n  csr   "));

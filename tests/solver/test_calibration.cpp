@@ -150,13 +150,16 @@ TEST_CASE("every operator is calibrated on boxes, as far as there is time") {
   CorrectionKey of_single = csr;
   of_single.word_bytes = 4;
   rates.calibration.add(of_single, 1, {.product = 5});
-  const Calibrated made = calibrate(settings, rates);
+  Calibrated made = calibrate(settings, rates);
+  for (int again = 0; made.left_out > 0 && again < 10; ++again) {  // other programs took the processor
+    steps = 0;
+    made = calibrate(settings, rates);
+  }
   CHECK(made.calibration.at(of_single, 1).product == 5);  // from another training
   CHECK(made.boxes == std::min(steps, 2));
   REQUIRE(made.boxes > 0);
   const CorrectionFactors of = made.calibration.at({"lma-gather", CellShape::quadrilateral, 1, 8, "each"}, 4e3);
   CHECK(of.product > 0);
-  if (made.left_out > 0) return;  // on a busy machine
   CHECK(of.product != 1);
   CHECK(of.conversion != 1);
 }

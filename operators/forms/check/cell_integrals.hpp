@@ -33,7 +33,7 @@ class FunctionOnGpu {
     return std::int64_t{space.mesh().cell_count()} * space.dofs_per_cell() >= entries;
   }
 
-  /// Copies the coefficients, dof_count.
+  /// Copies the coefficients [dof_count].
   void set(std::span<const double> dofs) { dofs_ = copied(dofs, Device::cuda); }
 
   const mesh::FunctionSpace& space() const { return *space_; }
