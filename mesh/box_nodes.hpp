@@ -36,6 +36,9 @@ class BoxNodes {
   constexpr const GridIndex& begin() const { return begin_; }
   constexpr const GridIndex& cells() const { return cells_; }
   constexpr const GridIndex& of_box() const { return of_box_; }
+  constexpr const std::array<double, 3>& size() const { return size_; }
+  /// True unless this is a smaller block of the box.
+  constexpr bool is_whole() const { return cells_ == of_box_; }
   constexpr bool empty() const { return cells_[0] == 0 || cells_[1] == 0 || cells_[2] == 0; }
   constexpr std::int32_t node_count() const {
     return empty() ? 0 : (cells_[0] + 1) * (cells_[1] + 1) * (dimension(shape_) == 3 ? cells_[2] + 1 : 1);

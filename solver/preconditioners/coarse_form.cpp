@@ -37,6 +37,22 @@ void number_unknowns(const std::vector<char>& constrained, BilinearForm& form) {
     if (constrained[dof] != 0) form.unknown_of_dof[dof] = -1;
   });
 }
+/// Numbers the unknowns of a coarse form, which several processes share like the finer one.
+void number_unknowns(const PartOfForm& fine, std::vector<char> constrained, CoarseForm& coarse) {
+  if (fine.alone()) return number_unknowns(constrained, coarse.form);
+  const mesh::MeshPart& part = coarse.part != nullptr ? *coarse.part : *fine.part;
+  coarse.shared = std::make_unique<const operators::SharedDofs>(*fine.processes, *coarse.space, part);
+  std::vector<double> by_processes(constrained.begin(), constrained.end());  // another process may own the facet
+  coarse.shared->add_up(by_processes);
+  std::ranges::transform(by_processes, constrained.begin(), [](double count) { return count > 0 ? 1 : 0; });
+  number_unknowns(constrained, coarse.form);
+  coarse.subdomain.emplace(operators::subdomain_of(coarse.form, *coarse.shared));
+}
+/// Unknowns that other processes own.
+std::span<const std::int32_t> ghosts_of(const PartOfForm& of) {
+  if (of.alone()) return {};
+  return std::span(of.subdomain->map.unknowns).subspan(of.subdomain->map.owned);
+}
 
 std::vector<float> row_major(const Eigen::MatrixXd& matrix) {
   std::vector<float> numbers;
@@ -130,25 +146,16 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, c
         if (coarse_entities[j] == fine_entities[i]) set(constrained[coarse_dofs[j]]);
     });
   }
-  std::span<const std::int32_t> ghosts;
-  if (!of.alone()) {
-    coarse->shared = std::make_unique<const operators::SharedDofs>(*of.processes, space, *of.part);
-    std::vector<double> by_processes(constrained.begin(), constrained.end());  // another process may own the facet
-    coarse->shared->add_up(by_processes);
-    std::ranges::transform(by_processes, constrained.begin(), [](double count) { return count > 0 ? 1 : 0; });
-    ghosts = std::span(of.subdomain->map.unknowns).subspan(of.subdomain->map.owned);
-  }
-  number_unknowns(constrained, form);
-  if (!of.alone()) coarse->subdomain.emplace(operators::subdomain_of(form, *coarse->shared));
+  number_unknowns(of, std::move(constrained), *coarse);
   coarse->transfer = {form.cells(), nodes_of(fine), nodes_of(form),
-                      row_major(space.basis().values(of_fine.basis().nodes())), ghosts};
+                      row_major(space.basis().values(of_fine.basis().nodes())), ghosts_of(of)};
   return coarse;
 }
 
 namespace {
 
-/// Groups of cells of a box that are merged into coarse cells. If their number along an axis is odd, the wider of the
-/// two end cells is not merged, so that none stays thin over several levels.
+/// Groups of cells of a box, or of a process's block of it, that are merged into coarse cells. If their number along an
+/// axis is odd, one end cell is not merged: in a whole box the wider one, so that none stays thin over several levels.
 class JoinedCells {
  public:
   JoinedCells(const mesh::Mesh& mesh, const std::array<int, 3>& ratio)
@@ -163,13 +170,14 @@ class JoinedCells {
         return std::abs(mesh.point(mesh.box->node(to))[axis] - mesh.point(mesh.box->node(from))[axis]);
       };
       constexpr double wider = 1.01;
-      const bool is_odd = fine_[axis] % ratio[axis] != 0;
+      const bool is_odd = mesh.box->is_whole() && fine_[axis] % ratio[axis] != 0;
       first_alone_[axis] = is_odd && width(0) > wider * width(fine_[axis] - 1) ? 1 : 0;
     }
   }
 
   const std::array<int, 3>& ratio() const { return ratio_; }
   const mesh::GridIndex& along() const { return along_; }  ///< coarse cells along the axes
+  std::int32_t cells() const { return along_[0] * along_[1] * along_[2]; }
   /// First of the fine cells in coarse cell `at` along an axis.
   std::int32_t begin(int axis, std::int32_t at) const {
     return std::clamp(at * ratio_[axis] - first_alone_[axis], 0, fine_[axis]);
@@ -228,64 +236,99 @@ std::array<double, 3> centre(const mesh::Mesh& mesh, std::int32_t cell) {
 
 /// Diffusion of each coarse cell if it is constant over its fine cells, else NaN; empty if it differs by more than a
 /// factor of 4 between the centres of fine cells of one coarse cell.
-std::optional<std::vector<double>> joined_diffusion(const BilinearForm& fine, const JoinedCells& joined,
-                                                    std::int32_t cells) {
-  constexpr double most = 4, several = std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> of_cells(static_cast<std::size_t>(cells));
+std::optional<std::vector<double>> joined_diffusion(const BilinearForm& fine, const JoinedCells& joined) {
+  constexpr double several = std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> of_cells(static_cast<std::size_t>(joined.cells()));
   std::atomic<bool> differs = false;
-  operators::for_each_row(cells, [&](std::int64_t cell) {
+  operators::for_each_row(joined.cells(), [&](std::int64_t cell) {
     double least = std::numeric_limits<double>::infinity(), greatest = 0;
     bool is_constant = true;
     joined.for_cells(static_cast<std::int32_t>(cell), [&](std::int32_t child) {
-      const auto constant = fine.constant_diffusion ? fine.constant_diffusion(child) : std::nullopt;
-      double value = constant.value_or(0);
-      if (!constant) fine.diffusion(child, centre(fine.space->mesh(), child), {&value, 1});
+      const double value = diffusion_at_centre(fine, child);
       least = std::min(least, value);
       greatest = std::max(greatest, value);
-      is_constant = is_constant && constant;
+      is_constant = is_constant && fine.constant_diffusion && fine.constant_diffusion(child);
     });
     of_cells[static_cast<std::size_t>(cell)] = is_constant && least == greatest ? least : several;
-    if (greatest > most * least) differs.store(true, std::memory_order_relaxed);
+    if (greatest > most_diffusion_ratio * least) differs.store(true, std::memory_order_relaxed);
   });
   if (differs) return std::nullopt;
   return of_cells;
 }
 
-/// Axes along which cells are merged in pairs: 2, others 1.
-std::array<int, 3> ratios(const mesh::BoxNodes& box, const std::array<double, 3>& step, int dimension) {
-  constexpr double as_long = 1.5;
-  const double shortest = *std::min_element(step.begin(), step.begin() + dimension);
-  std::array<int, 3> ratio{1, 1, 1};
-  for (int axis = 0; axis < dimension; ++axis)
-    if (step[axis] <= as_long * shortest && box.cells()[axis] > 1) ratio[axis] = 2;
-  return ratio;
+/// merging_ratios for the mean widths over all processes.
+std::array<int, 3> ratios(const mesh::Mesh& mesh, const operators::Communicator& processes) {
+  const int d = mesh.dimension();
+  const mesh::BoxNodes& box = *mesh.box;
+  std::array<double, 6> lengths_and_cells{};
+  const mesh::GridIndex last{box.cells()[0], box.cells()[1], d == 3 ? box.cells()[2] : 0};
+  for (int axis = 0; axis < d && !box.empty(); ++axis) {
+    lengths_and_cells[axis] = mesh.point(box.node(last))[axis] - mesh.point(0)[axis];
+    lengths_and_cells[3 + axis] = box.cells()[axis];
+  }
+  processes.sum(lengths_and_cells);
+  std::array<double, 3> step{};
+  for (int axis = 0; axis < d; ++axis) step[axis] = lengths_and_cells[axis] / lengths_and_cells[3 + axis];
+  return merging_ratios(step, box.of_box(), d);
+}
+
+/// True if the cells that are merged belong to this process.
+bool has_whole_groups(const mesh::BoxNodes& box, const std::array<int, 3>& ratio) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int32_t end = box.begin()[axis] + box.cells()[axis];
+    if (box.begin()[axis] % ratio[axis] != 0 || (end % ratio[axis] != 0 && end != box.of_box()[axis])) return false;
+  }
+  return !box.empty();
 }
 
 /// Mesh of the coarse cells, whose corners are corners of fine cells.
-std::unique_ptr<const mesh::Mesh> coarse_mesh(const mesh::Mesh& fine, const JoinedCells& joined,
-                                              const std::array<double, 3>& size) {
-  mesh::BoxOptions options;
-  options.shape = fine.shape;
+mesh::Mesh coarse_mesh(const mesh::Mesh& fine, const JoinedCells& joined) {
+  mesh::BoxOptions options{fine.shape, {}, fine.box->size()};
+  mesh::BoxBlock block;
   bool halves = true;
   for (int axis = 0; axis < 3; ++axis) {
-    options.cells[axis] = joined.along()[axis];
-    halves = halves && fine.box->cells()[axis] % joined.ratio()[axis] == 0;
+    const int ratio = joined.ratio()[axis];
+    options.cells[axis] = (fine.box->of_box()[axis] + ratio - 1) / ratio;
+    block.begin[axis] = fine.box->begin()[axis] / ratio;
+    block.end[axis] = block.begin[axis] + joined.along()[axis];
+    halves = halves && fine.box->of_box()[axis] % ratio == 0;
   }
-  options.size = size;
-  auto coarse = std::make_unique<mesh::Mesh>(mesh::implicit_box(options));
+  mesh::Mesh coarse = mesh::implicit_box(options, block);
   if (fine.is_uniform_box() && halves) return coarse;
   const int d = fine.dimension();
-  const mesh::GridIndexing places(options.cells[0] + 1, options.cells[1] + 1);
-  coarse->coordinates.resize(static_cast<std::size_t>(coarse->node_count()) * d);
-  const auto nodes = static_cast<std::int32_t>(coarse->coordinates.size() / d);
+  const mesh::GridIndexing places(joined.along()[0] + 1, joined.along()[1] + 1);
+  coarse.coordinates.resize(static_cast<std::size_t>(coarse.node_count()) * d);
+  const auto nodes = static_cast<std::int32_t>(coarse.coordinates.size() / d);
 #pragma omp parallel for schedule(static)
   for (std::int32_t node = 0; node < nodes; ++node) {
     mesh::GridIndex at = places(node);
     for (int axis = 0; axis < d; ++axis) at[axis] = joined.begin(axis, at[axis]);
     const std::array<double, 3> point = fine.point(fine.box->node(at));
-    for (int axis = 0; axis < d; ++axis) coarse->coordinates[static_cast<std::size_t>(node) * d + axis] = point[axis];
+    for (int axis = 0; axis < d; ++axis) coarse.coordinates[static_cast<std::size_t>(node) * d + axis] = point[axis];
   }
   return coarse;
+}
+
+/// Shared vertices of the coarse cells: the corners of coarse cells among those of the fine ones.
+std::vector<mesh::MeshPart::Neighbour> coarse_neighbours(const mesh::MeshPart& fine, const JoinedCells& joined,
+                                                         const mesh::BoxNodes& coarse) {
+  const mesh::BoxNodes& box = *fine.mesh.box;
+  std::vector<mesh::MeshPart::Neighbour> neighbours;
+  for (const mesh::MeshPart::Neighbour& neighbour : fine.neighbours) {
+    std::vector<std::int32_t>& vertices = neighbours.emplace_back(neighbour.rank).vertices;
+    for (const std::int32_t vertex : neighbour.vertices) {
+      const mesh::GridIndex at = box.place_of_node(vertex);
+      mesh::GridIndex coarse_at{};
+      bool is_corner = true;
+      for (int axis = 0; axis < fine.mesh.dimension(); ++axis) {
+        const int ratio = joined.ratio()[axis];
+        coarse_at[axis] = (at[axis] + ratio - 1) / ratio;
+        is_corner = is_corner && joined.begin(axis, coarse_at[axis]) == at[axis];
+      }
+      if (is_corner) vertices.push_back(coarse.node(coarse_at));
+    }
+  }
+  return neighbours;
 }
 
 /// Facets of coarse cells with the mean transfer of their fine facets, 0 without any.
@@ -305,28 +348,38 @@ std::vector<RobinFacet> robin_of(const BilinearForm& fine, const JoinedCells& jo
 
 }  // namespace
 
-std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
+std::array<int, 3> merging_ratios(const std::array<double, 3>& widths, const mesh::GridIndex& cells, int dimension) {
+  constexpr double as_long = 1.5;
+  const double shortest = *std::min_element(widths.begin(), widths.begin() + dimension);
+  std::array<int, 3> ratio{1, 1, 1};
+  for (int axis = 0; axis < dimension; ++axis)
+    if (widths[axis] <= as_long * shortest && cells[axis] > 1) ratio[axis] = 2;
+  return ratio;
+}
+
+double diffusion_at_centre(const BilinearForm& form, std::int32_t cell) {
+  const auto constant = form.constant_diffusion ? form.constant_diffusion(cell) : std::nullopt;
+  double value = constant.value_or(0);
+  if (!constant) form.diffusion(cell, centre(form.space->mesh(), cell), {&value, 1});
+  return value;
+}
+
+std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine, const PartOfForm& of) {
   const mesh::Mesh& of_fine = fine.space->mesh();
   if (!of_fine.box || !mesh::is_tensor(of_fine.shape) || fine.space->degree() != 1) return nullptr;
-  const mesh::BoxNodes& box = *of_fine.box;
-  if (box.empty() || box.begin() != mesh::GridIndex{} || box.cells() != box.of_box()) return nullptr;
   const int d = of_fine.dimension();
-  std::array<double, 3> size{1, 1, 1}, step{};
-  const mesh::GridIndex last{box.cells()[0], box.cells()[1], d == 3 ? box.cells()[2] : 0};
-  for (int axis = 0; axis < d; ++axis) {
-    size[axis] = of_fine.point(box.node(last))[axis] - of_fine.point(0)[axis];
-    step[axis] = size[axis] / box.cells()[axis];
-  }
-  const JoinedCells joined(of_fine, ratios(box, step, d));
-  const std::array<int, 3>& ratio = joined.ratio();
+  const std::array<int, 3> ratio = ratios(of_fine, *of.processes);
   if (ratio == std::array{1, 1, 1}) return nullptr;
-  const std::int32_t cells = joined.along()[0] * joined.along()[1] * joined.along()[2];
-  std::optional<std::vector<double>> diffusion = joined_diffusion(fine, joined, cells);
-  if (!diffusion) return nullptr;
+  const JoinedCells joined(of_fine, ratio);
+  std::optional<std::vector<double>> diffusion;
+  if (has_whole_groups(*of_fine.box, ratio)) diffusion = joined_diffusion(fine, joined);
+  if (of.processes->sum(diffusion ? 0 : 1) > 0) return nullptr;
 
   auto coarse = std::make_unique<CoarseForm>();
-  coarse->mesh = coarse_mesh(of_fine, joined, size);
-  coarse->space = std::make_unique<const FunctionSpace>(*coarse->mesh, 1);
+  mesh::MeshPart part{coarse_mesh(of_fine, joined), {}, {}};
+  if (!of.alone()) part.neighbours = coarse_neighbours(*of.part, joined, *part.mesh.box);
+  coarse->part = std::make_unique<const mesh::MeshPart>(std::move(part));
+  coarse->space = std::make_unique<const FunctionSpace>(coarse->part->mesh, 1);
   BilinearForm& form = coarse->form;
   form.space = coarse->space.get();
   form.quadrature = fine.quadrature;
@@ -383,7 +436,7 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
 
   std::vector<char> constrained(static_cast<std::size_t>(form.space->dof_count()), 0);
 #pragma omp parallel for schedule(static)
-  for (std::int32_t cell = 0; cell < cells; ++cell) {
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
     const mesh::CellDofs coarse_dofs = form.space->dofs(cell);
     for (int j = 0; j < corners; ++j) {
       std::array<int, 3> at{};
@@ -391,15 +444,15 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine) {
       if (fine.unknown_of_dof[dof_at(cell, at)] < 0) set(constrained[coarse_dofs[static_cast<std::size_t>(j)]]);
     }
   }
-  number_unknowns(constrained, form);
+  number_unknowns(of, std::move(constrained), *coarse);
   const auto write = [lattice, dof_at](std::int32_t cell, std::int32_t* to) {
     for (const std::array<int, 3>& at : lattice) *to++ = dof_at(cell, at);
   };
-  coarse->transfer = {cells,
+  coarse->transfer = {form.cells(),
                       {fine.unknowns, static_cast<int>(lattice.size()), fine.unknown_of_dof, nullptr, {}, write},
                       nodes_of(form),
                       std::move(embedding),
-                      {}};
+                      ghosts_of(of)};
   return coarse;
 }
 

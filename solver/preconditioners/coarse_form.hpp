@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -24,7 +26,7 @@ struct PartOfForm {
 
 /// A form on a coarse level, and the transfer to it from the next finer form.
 struct CoarseForm {
-  std::unique_ptr<const mesh::Mesh> mesh;  ///< null if the cells are the same
+  std::unique_ptr<const mesh::MeshPart> part;  ///< coarse cells; null if the cells are the same
   std::unique_ptr<const mesh::FunctionSpace> space;
   operators::BilinearForm form;
   std::unique_ptr<const operators::SharedDofs> shared;  ///< on several processes, like the subdomain
@@ -44,11 +46,21 @@ enum class LowerQuadrature { of_degree, of_fine };
 std::unique_ptr<CoarseForm> lower_degree(const operators::BilinearForm& fine, int degree, const PartOfForm& of = {},
                                          LowerQuadrature quadrature = LowerQuadrature::of_degree);
 
-/// The same problem, of degree 1, on a coarser box: cells are merged in pairs along those axes where they are at most
-/// 1.5 times as long as along the shortest axis, because point smoothers act along these only. If their number is odd,
-/// the wider of the two end cells is not merged. Null if `fine` is not on a box of quadrilaterals or hexahedra, or if
-/// the diffusion of merged cells differs by more than a factor of 4: Galerkin products then average it better. `fine`
-/// must outlive the result.
-std::unique_ptr<CoarseForm> coarser_box(const operators::BilinearForm& fine);
+/// Largest ratio of the diffusion of cells that are merged.
+inline constexpr double most_diffusion_ratio = 4;
+
+/// Axes of a box along which cells of these mean widths are merged in pairs: 2, others 1. A point smoother acts along
+/// axes on which cells are short, at most 1.5 times as long as on the shortest.
+std::array<int, 3> merging_ratios(const std::array<double, 3>& widths, const mesh::GridIndex& cells, int dimension);
+
+/// Diffusion at the centre of a cell.
+double diffusion_at_centre(const operators::BilinearForm& form, std::int32_t cell);
+
+/// The same problem, of degree 1, on a coarser box: cells are merged along the axes of merging_ratios. If their number
+/// is odd, one end cell is not merged, the wider one on a single process. Null if `fine` is not on a box of
+/// quadrilaterals or hexahedra, if the diffusion of merged cells differs by more than a factor of 4 (Galerkin products
+/// then average it better), or if cells of two processes would be merged. `fine`, and this process's part `of` it, must
+/// outlive the result. Collective.
+std::unique_ptr<CoarseForm> coarser_box(const operators::BilinearForm& fine, const PartOfForm& of = {});
 
 }  // namespace femcg::solver

@@ -28,6 +28,7 @@
 #include "solver/preconditioners/bad_cells.hpp"
 #include "solver/preconditioners/chebyshev.hpp"
 #include "solver/preconditioners/coarse_solve.hpp"
+#include "solver/preconditioners/gathered_box.hpp"
 #include "solver/preconditioners/local_inverses.hpp"
 #include "solver/preconditioners/tensor.hpp"
 
@@ -145,7 +146,7 @@ class HierarchyMaker {
     return std::move(hierarchy_);
   }
   Hierarchy<T> make(const BilinearForm& form) {
-    forms_.push_back({&form, of_.subdomain});
+    forms_.push_back({&form, of_.part, of_.subdomain});
     hierarchy_.stretching =
         of_.processes->sum(stretching(form.space->mesh())) / static_cast<double>(of_.processes->size());
     find_cut_cells(form);
@@ -159,11 +160,13 @@ class HierarchyMaker {
   static constexpr int usual_smoothing = 3, most_smoothing = 24;
   static constexpr int lanczos_steps = 10;           ///< at most 5% below the eigenvalue; the smoother's margin is 10%
   static constexpr std::int64_t most_entries = 100;  ///< mean entries per row of a level of aggregates
+  static constexpr double least_shared = 1e5;        ///< unknowns of a box that several processes coarsen
   static constexpr double most_kept = 0.7;           ///< largest ratio of unknowns of a level and the next finer one
 
-  /// A form, and this process's subdomain of it if several processes share it.
+  /// A form, and this process's part and subdomain of it if several processes share it.
   struct LevelForm {
     const BilinearForm* form;
+    const mesh::MeshPart* part;
     const FormSubdomain* subdomain;
     const operators::IndexMap* map() const { return subdomain != nullptr ? &subdomain->map : nullptr; }
   };
@@ -189,23 +192,26 @@ class HierarchyMaker {
   }
 
   /// All processes share the levels with forms. The first process alone has the further levels, from the matrix of
-  /// degree 1 on; if it is small, this matrix is inverted directly.
+  /// the last of these on; if it is small, this matrix is inverted directly.
   void make_together() {
-    RectangularMatrix matrix = matrix_on_first(*forms_.back().subdomain);
+    const LevelForm& last = forms_.back();
+    RectangularMatrix matrix = matrix_on_first(last);
+    std::optional<GatheredBox> box = gathered_box(*last.form, {of_.processes, last.part, last.subdomain});
     add_of_forms(forms_);
     hierarchy_.shared = hierarchy_.levels.size();
     do_on_all(*of_.processes, [&] {
       if (!of_.processes->is_first()) return hierarchy_.levels.push_back(Level<T>());
       if (matrix.rows <= choice_.coarsest) transfers_.emplace_back(identity(matrix.rows));
+      if (box) matrix = add_boxes(std::move(matrix), std::move(*box));
       add_aggregates(std::move(matrix));
     });
   }
 
   std::string describe(const BilinearForm& form) const {
-    return of_.alone() && form.space->mesh().box && form.space->degree() == 1
-               ? fmt::format("box of {} cells", form.cells())
-               : fmt::format("degree {}", form.space->degree());
+    if (!form.space->mesh().box || form.space->degree() > 1) return fmt::format("degree {}", form.space->degree());
+    return describe_box(std::llround(of_.processes->sum(form.cells())));
   }
+  static std::string describe_box(std::int64_t cells) { return fmt::format("box of {} cells", cells); }
   /// Matrix of the form of degree 1, which also determines the bad cells; on the GPU if it is assembled there.
   RectangularMatrix matrix_of(const BilinearForm& form) {
     if (form.unknowns == 0) return {};
@@ -227,7 +233,9 @@ class HierarchyMaker {
   }
 
   /// The whole matrix on the first process. Also determines the bad cells among those without shared unknowns.
-  RectangularMatrix matrix_on_first(const FormSubdomain& subdomain) {
+  RectangularMatrix matrix_on_first(const LevelForm& of) {
+    const FormSubdomain& subdomain = *of.subdomain;
+    const bool has_boxes = of.form->space->mesh().box.has_value();
     operators::ElementMatrices of_interior;
     std::array<CsrMatrix<double>, 2> matrices;
     const std::array parts{&subdomain.interior, &subdomain.interface};
@@ -241,7 +249,7 @@ class HierarchyMaker {
     });
     const auto rows = operators::complete_rows(*of_.processes, subdomain, parts[0]->empty() ? nullptr : &matrices[0],
                                                parts[1]->empty() ? nullptr : &matrices[1]);
-    if (!parts[0]->empty() && !parts[0]->mesh->box) {
+    if (!parts[0]->empty() && !has_boxes) {
       Vector<double> diagonal(std::ssize(subdomain.interior_unknowns));
       std::ranges::transform(subdomain.interior_unknowns, diagonal.data(),
                              [&](std::int32_t unknown) { return diagonal_entry(rows.matrix, unknown); });
@@ -267,22 +275,46 @@ class HierarchyMaker {
   bool add_coarser() {
     const BilinearForm& form = *forms_.back().form;
     const int degree = form.space->degree();
-    PartOfForm of = of_;
-    of.subdomain = forms_.back().subdomain;
-    std::unique_ptr<CoarseForm> next =
-        degree > 1 ? lower_degree(form, next_degree(form.space->mesh().shape, degree), of, quadrature_of_levels_)
-        : of_.alone() && form.unknowns > choice_.coarsest ? coarser_box(form)
-                                                          : nullptr;
+    const LevelForm& last = forms_.back();
+    const PartOfForm of{of_.processes, last.part, last.subdomain};
+    std::unique_ptr<CoarseForm> next;
+    if (degree > 1)
+      next = lower_degree(form, next_degree(form.space->mesh().shape, degree), of, quadrature_of_levels_);
+    else if (of.alone() ? form.unknowns > choice_.coarsest : of_.processes->sum(form.unknowns) > least_shared)
+      next = coarser_box(form, of);
     if (next == nullptr) return false;
     transfers_.emplace_back(std::move(next->transfer));
-    forms_.push_back({&next->form, next->subdomain ? &*next->subdomain : nullptr});
+    forms_.push_back({&next->form, next->part != nullptr ? next->part.get() : last.part,
+                      next->subdomain ? &*next->subdomain : nullptr});
     hierarchy_.forms.push_back(std::move(next));
     return true;
   }
 
+  /// A matrix that further levels are made from, on the device.
+  RectangularMatrix on_device(RectangularMatrix matrix) const {
+    const bool stays = matrix.device() == device_ || matrix.rows <= choice_.coarsest;
+    return stays ? std::move(matrix) : operators::copied(matrix, device_);
+  }
+
+  /// Adds Galerkin products on coarser boxes as far as cells can be merged; the last matrix.
+  RectangularMatrix add_boxes(RectangularMatrix matrix, GatheredBox box) {
+    matrix = on_device(std::move(matrix));
+    while (matrix.rows > choice_.coarsest) {
+      std::optional<MergedBox> next = merged(box);
+      if (!next) break;
+      RectangularMatrix p = operators::copied(next->prolongation, device_);
+      matrix = galerkin(matrix, p);
+      transfers_.emplace_back(std::move(p));
+      box = std::move(next->box);
+      if (matrix.rows > choice_.coarsest)
+        add(describe_box(box.cell_count()), choice_.coarse, nullptr, make_stored(matrix), {});
+    }
+    return matrix;
+  }
+
   /// Adds levels by smoothed aggregation from this matrix on, down to one that is inverted.
   void add_aggregates(RectangularMatrix matrix) {
-    if (matrix.device() != device_ && matrix.rows > choice_.coarsest) matrix = operators::copied(matrix, device_);
+    matrix = on_device(std::move(matrix));
     const std::int64_t first = matrix.nonzeros();
     std::int64_t all = first;
     const std::size_t before = hierarchy_.levels.size();

@@ -61,7 +61,7 @@ struct FinestLevel {
   const operators::CsrMatrix<double>* matrix = nullptr;  ///< of a form of degree 1; null: it is assembled
 };
 
-/// Levels of a form, finest first. Several processes share the levels down to degree 1; the first process has all
+/// Levels of a form, finest first. Several processes share the levels by degree and by boxes; the first process has all
 /// coarser levels, which on the others are represented by one empty level.
 template <std::floating_point T>
 struct Hierarchy {
@@ -73,9 +73,9 @@ struct Hierarchy {
   int unsmoothed = 0;              ///< levels of aggregates with the tentative prolongation, which has fewer entries
 };
 
-/// Makes the levels of a form: by degree (4, 2, 1 or 3, 2, 1 or 2, 1); then, on one process, by coarser boxes; then by
-/// smoothed aggregation. For a matrix by smoothed aggregation only. Throws InputError if an operator is not positive
-/// definite. Collective.
+/// Makes the levels of a form: by degree (4, 2, 1 or 3, 2, 1 or 2, 1); then by coarser boxes, on several processes down
+/// to 100,000 unknowns; then by smoothed aggregation. For a matrix by smoothed aggregation only. Throws InputError if
+/// an operator is not positive definite. Collective.
 template <std::floating_point T>
 Hierarchy<T> make_hierarchy(const operators::CsrMatrix<double>& matrix, operators::Device device,
                             const FinestLevel<T>& finest, const HierarchyChoice& choice);

@@ -207,7 +207,7 @@ double least_of(const std::array<TensorAxis, 3>& axes) {
 std::optional<SeparableBox> separable_box(const BilinearForm& form) {
   const mesh::Mesh& mesh = form.space->mesh();
   if (!mesh.box || !mesh::is_tensor(mesh.shape) || mesh.order != 1 || form.space->grid() == nullptr ||
-      mesh.box->empty() || mesh.box->begin() != mesh::GridIndex{} || mesh.box->cells() != mesh.box->of_box())
+      mesh.box->empty() || !mesh.box->is_whole())
     return std::nullopt;
   SeparableBox result;
   const BoxLattice lattice(form);

@@ -137,6 +137,17 @@ TEST_CASE("blocks of a box are the cells that the whole box has, and neighbours 
       }
 }
 
+TEST_CASE("cells that are merged in pairs, and pairs of these, belong to one process, for 2% of imbalance at most") {
+  const auto cells_of_first = [](CellShape shape, int cells) {
+    return part_of_box({shape, {cells, 3, 1}}, 0, 0, 2).mesh.box->cells()[0];
+  };
+  CHECK(cells_of_first(CellShape::quadrilateral, 154) == 76);   // 4 x 19
+  CHECK(cells_of_first(CellShape::quadrilateral, 308) == 152);  // 8 x 19; 160 would be 6 away
+  CHECK(cells_of_first(CellShape::quadrilateral, 400) == 200);
+  CHECK(cells_of_first(CellShape::quadrilateral, 18) == 9);
+  CHECK(cells_of_first(CellShape::triangle, 154) == 77);
+}
+
 TEST_CASE("a box that the whole could not be is none in blocks") {
   const BoxOptions box{CellShape::hexahedron, {100, 100, 100}};
   CHECK_THROWS_AS(part_of_box(box, 4, 0, 64), std::length_error);

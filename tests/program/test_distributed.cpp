@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -60,6 +61,20 @@ std::string show(const std::string& name) {
 
 double number(const nlohmann::json& record, const std::string& path) {
   return record.at(nlohmann::json::json_pointer(path)).get<double>();
+}
+
+/// Records of a case that 1 to 4 processes have run.
+std::array<nlohmann::json, 4> records_of_1_to_4(const std::string& text) {
+  std::string script = prepare + tests::file("case.yaml", text);
+  for (int count = 1; count <= 4; ++count)
+    script += fmt::format("$mpirun {0} $femcg run case.yaml --quiet --output of_{0} || exit 8\n", count);
+  for (int count = 1; count <= 4; ++count) script += show(fmt::format("of_{}", count));
+  const Result result = shell(script);
+  INFO(result.out.substr(0, 2000), result.err);
+  REQUIRE(result.status == 0);
+  std::array<nlohmann::json, 4> records;
+  for (int count = 1; count <= 4; ++count) records[count - 1] = record_of(result, fmt::format("of_{}", count));
+  return records;
 }
 
 }  // namespace
@@ -226,6 +241,28 @@ TEST_CASE("several processes have the levels of multigrid that one has, and its 
       CHECK(number(record_of(result, name), path) == doctest::Approx(number(one, path)).epsilon(1e-8));
 }
 
+TEST_CASE("several processes coarsen boxes as one does, whose cuts they place for it" * needs_mpi()) {
+  const std::string box =
+      "mesh: {box: {cells: [801, 800], cell: quadrilateral, distort: 0.2}}\n"
+      "degree: 1\n"
+      "equation: {diffusion: \"1 + 9*x\", source: 1}\n"
+      "boundary: {left: {value: \"y\"}, right: {transfer: 2, ambient: 1}}\n"
+      "solver: {preconditioner: multigrid, tolerance: 1e-10, device: cpu}\noutput: {vtu: false}\n";
+  const std::array<nlohmann::json, 4> records = records_of_1_to_4(box);
+  const nlohmann::json& one = records.front();
+  for (std::size_t processes = 2; processes <= records.size(); ++processes) {
+    CAPTURE(processes);
+    const nlohmann::json& several = records[processes - 1];
+    REQUIRE(several["hierarchy"].size() == one["hierarchy"].size());
+    for (std::size_t level = 0; level < one["hierarchy"].size(); ++level)
+      for (const char* key : {"kind", "unknowns"})
+        CHECK(several["hierarchy"][level][key] == one["hierarchy"][level][key]);
+    CHECK(number(several, "/solve/iterations") <= number(one, "/solve/iterations") + 1);
+    for (const char* path : {"/quantities/integral", "/quantities/maximum", "/quantities/flux/left"})
+      CHECK(number(several, path) == doctest::Approx(number(one, path)).epsilon(1e-8));
+  }
+}
+
 TEST_CASE("islands that conduct well, cut by the borders between processes, cost no iterations" * needs_mpi()) {
   const std::string islands =
       "mesh: {box: {cells: [12, 12, 6], cell: hexahedron}}\n"
@@ -233,16 +270,11 @@ TEST_CASE("islands that conduct well, cut by the borders between processes, cost
       "equation: {diffusion: \"abs(x-0.5) < 0.3 && abs(y-0.5) < 0.3 && abs(x-0.5) > 0.08 ? 1e6 : 1\", source: x}\n"
       "boundary: {left: {value: 1}, right: {transfer: 2, ambient: 0}}\n"
       "solver: {preconditioner: multigrid, tolerance: 1e-8, device: cpu, max_iterations: 60}\noutput: {vtu: false}\n";
-  const std::string run = " $femcg run islands.yaml --quiet --output ";
-  std::string script = prepare + tests::file("islands.yaml", islands) + run + "one || exit 8\n";
-  for (const char* count : {"2", "3", "4"}) script += fmt::format("$mpirun {0}{1}of_{0} || exit 8\n", count, run);
-  const Result result = shell(script + show("one") + show("of_2") + show("of_3") + show("of_4"));
-  INFO(result.out.substr(0, 2000), result.err);
-  REQUIRE(result.status == 0);
-  const nlohmann::json one = record_of(result, "one");
-  for (const char* name : {"of_2", "of_3", "of_4"}) {
-    CAPTURE(name);
-    const nlohmann::json several = record_of(result, name);
+  const std::array<nlohmann::json, 4> records = records_of_1_to_4(islands);
+  const nlohmann::json& one = records.front();
+  for (std::size_t processes = 2; processes <= records.size(); ++processes) {
+    CAPTURE(processes);
+    const nlohmann::json& several = records[processes - 1];
     CHECK(number(several, "/solve/iterations") <= number(one, "/solve/iterations") + 3);
     for (const char* path : {"/quantities/integral", "/quantities/maximum", "/quantities/flux/left"})
       CHECK(number(several, path) == doctest::Approx(number(one, path)).epsilon(1e-7));

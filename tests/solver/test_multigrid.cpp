@@ -229,10 +229,10 @@ TEST_CASE(
   tests::SmallForm fine = tests::make_form(CellShape::quadrilateral, 1, {4, 16, 1}, {.varying = false, .distort = 0});
   const auto coarse = coarser_box(fine.form);
   REQUIRE(coarse != nullptr);
-  CHECK(coarse->mesh->cell_count() == 4 * 8);
+  CHECK(coarse->part->mesh.cell_count() == 4 * 8);
   const tests::SmallForm odd =
       tests::make_form(CellShape::quadrilateral, 1, {5, 4, 1}, {.varying = false, .distort = 0});
-  CHECK(coarser_box(odd.form)->mesh->cell_count() == 3 * 2);
+  CHECK(coarser_box(odd.form)->part->mesh.cell_count() == 3 * 2);
   fine.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
     std::ranges::fill(values, cell == 17 ? 1e3 : 1.0);
   };
