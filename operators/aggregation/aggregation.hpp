@@ -14,9 +14,10 @@ struct Aggregates {
 };
 
 /// The strong connections of a symmetric matrix, [rows][columns of strong entries]: a_ij < 0 with a_ij^2 > threshold^2
-/// m_i m_j, where m_i is the most negative entry of row i; also m_i and m_j themselves, so that no unknown is cut off
-/// from all others. With the diagonal in place of m_i, as in Vanek, Mandel & Brezina, all 26 neighbours of a hexahedral
-/// node would be weak.
+/// m_i m_j, where m_i is the most negative entry of row i; also m_i itself, so that no unknown is cut off from all
+/// others. Where the diffusion jumps, m_i is strong in row i and not in row j: an unknown of a good conductor never
+/// joins an aggregate by way of a poor one, which would tie two good conductors together. With the diagonal in place of
+/// m_i, as in Vanek, Mandel & Brezina, all 26 neighbours of a hexahedral node would be weak.
 RectangularMatrix strong_connections(const RectangularMatrix& a, double threshold);
 RectangularMatrix cuda_strong_connections(const RectangularMatrix& a, double threshold);
 

@@ -29,10 +29,8 @@ struct StrongRow {
   double threshold;
 
   constexpr bool is_strong(std::int64_t row, std::int32_t column, double value) const {
-    constexpr double nearly = 1 - 1e-10;  // for a_ij and a_ji that are rounded differently
     return column != row && value < 0 &&
-           (value * value > threshold * threshold * (least[row] * least[column]) ||
-            value <= nearly * std::max(least[row], least[column]));
+           (value * value > threshold * threshold * (least[row] * least[column]) || value == least[row]);
   }
   constexpr std::int64_t most(std::int64_t row) const { return a.length(row); }
   template <class Row>
