@@ -26,7 +26,8 @@ struct Findings {
 template <int d>
 __global__ void __launch_bounds__(block_threads)
     diffusion_kernel(FactorSource from, const double* tables, const PointProgramOnGpu* programs,
-                     const std::int32_t* regions, std::int64_t count, double* values, Findings* found) {
+                     CoordinateRounding rounded, const std::int32_t* regions, std::int64_t count, double* values,
+                     Findings* found) {
   const std::int64_t stride = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t k = cuda::thread_number(); k < count; k += stride) {
     const std::int64_t cell = k / from.points;
@@ -38,6 +39,8 @@ __global__ void __launch_bounds__(block_threads)
 #pragma unroll
       for (int i = 0; i < d; ++i) point[i] += __ldg(table + a) * at[i];
     }
+#pragma unroll
+    for (int i = 0; i < d; ++i) point[i] = rounded(point[i]);
     double value[1];
     programs[__ldg(regions + cell)](point, value);
     values[k] = value[0];
@@ -83,7 +86,8 @@ bool cuda_set_diffusion(const BilinearForm& form, const Vector<double>& geometry
   const std::int64_t blocks = cuda::blocks_of(count, block_threads);
   const auto kernel = inputs.dimension == 2 ? diffusion_kernel<2> : diffusion_kernel<3>;
   launch(kernel, std::min(blocks, 4 * resident_blocks(kernel, block_threads)), block_threads, 0, pointers(inputs),
-         geometry_values.data(), programs.by_region(), regions.data(), count, values.data(), found.data());
+         geometry_values.data(), programs.by_region(), form.rounding, regions.data(), count, values.data(),
+         found.data());
   launch(differences_kernel, std::min(blocks, resident_blocks(differences_kernel, block_threads)), block_threads, 0,
          values.data(), inputs.points, count, found.data());
   Findings are{};

@@ -125,6 +125,7 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, c
   form.diffusion = fine.diffusion;
   form.constant_diffusion = fine.constant_diffusion;
   form.diffusion_by_region = fine.diffusion_by_region;
+  form.rounding = fine.rounding;
   form.robin.resize(fine.robin.size());
 #pragma omp parallel
   {
@@ -384,18 +385,21 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine, const PartOfFo
   form.space = coarse->space.get();
   form.quadrature = fine.quadrature;
   form.diffusion = [&fine, joined](std::int32_t cell, std::span<const double> points, std::span<double> values) {
+    std::array<std::int32_t, 8> children{};
+    Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 8> centres(3, 0);
+    joined.for_cells(cell, [&](std::int32_t child) {
+      const std::array<double, 3> at = centre(fine.space->mesh(), child);
+      children[static_cast<std::size_t>(centres.cols())] = child;
+      centres.conservativeResize(3, centres.cols() + 1);
+      centres.rightCols<1>() = Eigen::Map<const Eigen::Vector3d>(at.data());
+    });
     for (std::size_t q = 0; q < values.size(); ++q) {
-      const std::span<const double> point = points.subspan(3 * q, 3);
-      std::int32_t nearest = 0;
-      double least = std::numeric_limits<double>::infinity();
-      joined.for_cells(cell, [&](std::int32_t child) {
-        const std::array<double, 3> from = centre(fine.space->mesh(), child);
-        const double distance =
-            std::pow(from[0] - point[0], 2) + std::pow(from[1] - point[1], 2) + std::pow(from[2] - point[2], 2);
-        if (distance < least) nearest = child;
-        least = std::min(least, distance);
-      });
-      fine.diffusion(nearest, point, values.subspan(q, 1));
+      Eigen::Index nearest = 0;
+      (centres.colwise() - Eigen::Map<const Eigen::Vector3d>(&points[3 * q]))
+          .colwise()
+          .squaredNorm()
+          .minCoeff(&nearest);
+      fine.diffusion(children[static_cast<std::size_t>(nearest)], points.subspan(3 * q, 3), values.subspan(q, 1));
     }
   };
   form.constant_diffusion = [of_cells = std::move(*diffusion)](std::int32_t cell) {

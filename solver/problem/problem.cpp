@@ -116,10 +116,17 @@ void Problem::set_diffusion() {
   for (const Expression& expression : field.by_region())
     if (const auto value = expression.constant(); value && !(*value > 0))
       throw InputError(at_place(expression.place(), fmt::format("equation.diffusion must be above 0, not {}", *value)));
-  form_.diffusion = [field](std::int32_t cell, std::span<const double> points, std::span<double> values) {
+  if (!field.constant())
+    form_.rounding =
+        operators::CoordinateRounding(-shared_->least(-mesh::extent_of(space_->mesh()).largest_coordinate()));
+  form_.diffusion = [field, rounding = form_.rounding](std::int32_t cell, std::span<const double> points,
+                                                       std::span<double> values) {
     const Expression& expression = field.of_cell(cell);
-    expression.evaluate(points, values);
-    if (!expression.constant()) require_at_least(expression, 0, false, points, values, "equation.diffusion");
+    if (expression.constant()) return expression.evaluate(points, values);
+    std::vector<double> rounded(points.size());
+    std::ranges::transform(points, rounded.begin(), rounding);
+    expression.evaluate(rounded, values);
+    require_at_least(expression, 0, false, rounded, values, "equation.diffusion");
   };
   form_.constant_diffusion = [field](std::int32_t cell) { return field.of_cell(cell).constant(); };
   if (!field.constant()) form_.diffusion_by_region = field.programs();

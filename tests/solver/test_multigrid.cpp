@@ -18,6 +18,7 @@
 #include "tests/dense_matrix.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
+#include "tests/problems.hpp"
 #include "tests/systems.hpp"
 #include "tests/threads.hpp"
 
@@ -453,6 +454,19 @@ TEST_CASE("a diffusion that jumps inside cells costs few iterations") {
         CHECK(iterations >= 5);
         CHECK(iterations <= (shape == CellShape::hexahedron ? 32 : 18));
       }
+}
+
+TEST_CASE("a diffusion that jumps at quadrature points has one value there, in operator and smoother") {
+  for (const int across : {15, 21}) {
+    CAPTURE(across);
+    // The plane x = 0.5 goes through points of the middle cells, whose x is rounded up or down.
+    const mesh::Mesh box = mesh::make_box({CellShape::tetrahedron, {across, across, across}});
+    const mesh::FunctionSpace space(box, 2);
+    Case made = tests::make_case(2, "x < 0.5 ? 1e6 : 1", "1");
+    made.problem.boundary.push_back(tests::value_on("left", "0"));
+    const Problem problem(made.problem, space);
+    CHECK(iterations_with_multigrid(problem.form(), "matrix-free", 1e-7) <= 18);
+  }
 }
 
 TEST_CASE("slivers cost no iterations: their unknowns are inverted in the smoother") {

@@ -129,6 +129,7 @@ void make_form(const BilinearForm& whole, const IndexMap& map, std::span<const s
   if (whole.constant_diffusion)
     form.constant_diffusion = [&whole, cells](std::int32_t cell) { return whole.constant_diffusion((*cells)[cell]); };
   form.diffusion_by_region = whole.diffusion_by_region;
+  form.rounding = whole.rounding;
   form.unknown_of_dof = mesh::array_of<std::int32_t>(part.space->dof_count(), -1);
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
