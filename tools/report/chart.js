@@ -1,8 +1,8 @@
-// What every plot shares: its frame on the page, the look of an operator, labels that fit and keep apart.
+// Parts of all plots: frames on the page, colours and symbols of operators, placement of labels.
 
 const drawings = [];
 
-/// What Plot wants to know of a plot's size.
+/// Width and height options of Plot for a plot on the page.
 const frameOf = (width, height, { top, right, bottom, left }) => ({
   width,
   height,
@@ -13,8 +13,8 @@ const frameOf = (width, height, { top, right, bottom, left }) => ({
   marginLeft: left,
 });
 
-/// A plot that is drawn anew for each width of the page: `draw(width)` returns the SVG; `summary` is read to those who
-/// do not see it.
+/// Figure that is drawn again for each width of the page. `draw(width)` returns the SVG; `summary` is its text for
+/// screen readers.
 function plotFigure(title, summary, draw, note) {
   const frame = element("div");
   drawings.push({ frame, draw, summary, width: 0 });
@@ -27,7 +27,7 @@ function plotFigure(title, summary, draw, note) {
   );
 }
 
-/// Draws what has no plot of its present width yet.
+/// Draws the figures that have no plot of the current width.
 function drawAll() {
   for (const drawing of drawings) {
     const width = Math.floor(drawing.frame.clientWidth);
@@ -57,7 +57,7 @@ const lookAt = (index) => ({
 });
 const look = (report, series) => report.looks.get(series);
 
-/// Of the catalogue, those that are compared most first: a place here is a colour for good, on every page.
+/// Operators of the catalogue, the most often compared first. The position determines the colour, on every page.
 const knownOperators = [
   "csr",
   "sell",
@@ -79,7 +79,7 @@ const knownOperators = [
   "csr-bitmask",
 ];
 
-/// Others, as those of plug-ins, come after them by their names.
+/// Position of an operator's colour; for operators of plug-ins by a hash of the name.
 function placeOfOperator(name) {
   const known = knownOperators.indexOf(name);
   if (known >= 0) return known;
@@ -88,7 +88,7 @@ function placeOfOperator(name) {
   return knownOperators.length + (sum % colourCount);
 }
 
-/// Series of one operator have its colour, and differ in their symbols and dashes.
+/// Colour, symbol and dashes of each series. Series of one operator share its colour.
 function looksOf(series) {
   const times = new Map();
   return new Map(
@@ -111,7 +111,7 @@ function textWidth(text) {
   return ruler.measureText(text).width;
 }
 
-/// The text, or as much of its beginning as fits.
+/// The text, cut to the width with an ellipsis.
 function fitted(text, width) {
   if (textWidth(text) <= width) return text;
   let end = text.length;
@@ -121,7 +121,7 @@ function fitted(text, width) {
 
 const widest = (texts, limit) => Math.min(limit, Math.ceil(Math.max(0, ...texts.map(textWidth))));
 
-/// Positions as near to the wanted ones as can be, `gap` apart and within [first, last]; wanted is sorted.
+/// Positions as near as possible to the `wanted` ones (sorted), at least `gap` apart and within [first, last].
 function keptApart(wanted, gap, first, last) {
   const positions = [];
   wanted.forEach((position, index) => positions.push(Math.max(position, index ? positions[index - 1] + gap : first)));
@@ -132,8 +132,8 @@ function keptApart(wanted, gap, first, last) {
 
 // --- Lines ----------------------------------------------------------------------------------------------------------
 
-/// Where a line plot's x values lie: powers of two on a log2 axis, other numbers on a linear one, or, where they
-/// span decades, a log10 one, words in their order.
+/// The x axis of a line plot: log2 for powers of two, log10 for numbers that span decades, else linear; words stand in
+/// their order.
 function lineAxis(values) {
   const numeric = values.every((value) => String(value).trim() !== "" && Number.isFinite(Number(value)));
   if (!numeric) {
@@ -159,9 +159,9 @@ function lineAxis(values) {
   };
 }
 
-/// Lines of `points` ({line, x, value, low, high, text}) against x, each named at its end. `lookOf` says how a line
-/// looks. Values are on an axis from 0, or a logarithmic one where they span much; with `scale: "log"` always on that,
-/// with `scale: "within"` on one from the least to the greatest.
+/// Line plot of `points` ({line, x, value, low, high, text}) against x, with a label at the end of each line. `lookOf`
+/// gives the look of a line. The value axis begins at 0, or is logarithmic where values span decades; `scale: "log"`
+/// makes it logarithmic always, `scale: "within"` bounds it by the least and greatest value.
 function lineChart(width, points, { lookOf, xLabel, yLabel, unit, yTick = tick, scale }) {
   const axis = lineAxis(points.map((point) => point.x));
   const at = (point) => axis.place(point.x);
@@ -245,7 +245,7 @@ function lineChart(width, points, { lookOf, xLabel, yLabel, unit, yTick = tick, 
 
 const widened = ([least, most]) => [least - 0.05 * (most - least), most + 0.05 * (most - least)];
 
-/// 1, 2 and 5 times the powers of ten; only the powers where the axis spans many.
+/// Ticks at 1, 2 and 5 times the powers of ten; at the powers alone where the axis spans many.
 function logTicks([least, most]) {
   const steps = most / least > 2e3 ? [1] : [1, 2, 5];
   const exponents = d3.range(Math.floor(Math.log10(least)), Math.ceil(Math.log10(most)) + 1);
@@ -254,8 +254,8 @@ function logTicks([least, most]) {
     .filter((value) => value >= least && value <= most);
 }
 
-/// The names of lines at the right edge, each with a leader from its last point; a mark that draws itself, since the
-/// names lie outside the scales. `heightOf` says where a line ends.
+/// Labels of lines at the right edge, each with a leader from the line's last point. A custom mark, since the labels lie
+/// outside the scales. `heightOf` gives the height at which a line ends.
 function endLabels(lines, at, marginRight, names, heightOf) {
   return (index, scales, values, { width }) => {
     const group = d3.create("svg:g").attr("aria-label", "names").attr("text-anchor", "start");

@@ -1,6 +1,6 @@
-// Numbers and words as readers see them. Everything that comes from the records is put into the page as text.
+// Formatting of numbers and text. Strings of records enter the page as text nodes only.
 
-/// An element with attributes and children; strings among the children become text nodes, never markup.
+/// Creates an element with attributes and children; strings among the children become text nodes, never markup.
 function element(tag, attributes = {}, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes))
@@ -15,7 +15,7 @@ const space = "\u00a0";
 const dash = "\u2013";
 const prefixes = ["f", "p", "n", "\u00b5", "m", "", "k", "M", "G", "T", "P", "E"];
 
-/// The power of 1000 that leaves 1 to 999 before the point, as far as there are prefixes.
+/// Power of 1000 that leaves 1 to 999 before the point, limited to the known prefixes.
 function thousands(value) {
   if (!value || !Number.isFinite(value)) return 0;
   const rounded = Number(Math.abs(value).toPrecision(3));
@@ -72,7 +72,7 @@ function listed(words) {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
-/// "2026-11-21T05:00:00Z" as a reader writes it; what is no date stays as it is.
+/// Formats "2026-11-21T05:00:00Z" as a date; other strings are returned unchanged.
 function dateAndTime(text) {
   const date = new Date(text);
   if (Number.isNaN(date.getTime())) return String(text ?? "");

@@ -1,7 +1,7 @@
-// What explains the speed: bandwidth, memory, padding, the lengths of the rows, and what a conversion costs.
+// Charts that explain the rates: bandwidth, memory, padding, row lengths, cost of conversions.
 
-/// Rows of operators, a column a problem, one chart for each precision and device, of the entries `shown`; `measure` says
-/// {valueOf(entry), format, domain(values), log, empty}.
+/// Bar charts of the entries `shown`, a row for each operator and a column for each problem, one chart for each precision
+/// and device. `measure`: {valueOf(entry), format, domain(values), log, empty}.
 function gridPanels(report, shown, measure) {
   const panels = [];
   for (const entries of groupBy(shown, (entry) => JSON.stringify([entry.precision, entry.device])).values()) {
@@ -42,7 +42,7 @@ function gridPanels(report, shown, measure) {
 
 const cellText = (cell, measure) => (cell.value === null ? measure.empty : measure.format(cell.value));
 
-/// Columns that find no room beside the others go into another chart below.
+/// Splits columns into several charts where they do not fit side by side.
 function gridCharts(width, cells, rows, problems, measure) {
   const names = widest(rows, 0.36 * width);
   const room = Math.max(1, Math.floor((width - names - 20) / 140));
@@ -209,7 +209,7 @@ function breakEvenSection(report) {
   };
 }
 
-/// How many rows have how many entries, with a logarithmic count, since a few long rows decide over the padding.
+/// Histogram of row lengths. The count is logarithmic, since a few long rows determine the padding.
 function rowLengthSection(report) {
   const seen = new Map();
   for (const entry of report.once(report.entries))

@@ -1,6 +1,6 @@
-// The page from top to bottom.
+// Sections of the page, from top to bottom.
 
-/// Reads the records, and shows them; `build.mjs` calls this at the end of the script.
+/// Reads the records and shows them. `build.mjs` appends the call to the script.
 function showReport() {
   const records = parseRecords(document.getElementById("records").textContent);
   let pending = 0;
@@ -27,7 +27,7 @@ function showReport() {
   addEventListener("hashchange", show);
 }
 
-/// What the command line said over the case file, but for what is compared: "key value, key value".
+/// Settings of the command line that override the case file, without the compared ones: "key value, key value".
 const changesOf = (record) =>
   Object.entries(record.set ?? {})
     .filter(([key]) => !/^(compare|output)(\.|$)/.test(key))
@@ -35,8 +35,8 @@ const changesOf = (record) =>
     .join(", ");
 const titleOf = (record) => [record.title || record.problem?.matrix, changesOf(record)].filter(Boolean).join(": ");
 
-/// The records of each case, {id, title, records}: cases are looked at one by one, what --set made of one apart, and
-/// matrices from files together.
+/// Records grouped by case, {id, title, records}. A case with different --set options makes several groups; matrices from
+/// files make one.
 function chaptersOf(records) {
   const fileOf = (record) => (record.problem?.matrix === undefined ? record.case : undefined);
   const cases = groupBy(records, (record) => JSON.stringify([fileOf(record), changesOf(record)]));
@@ -89,7 +89,7 @@ function showChapter(chapters, chosen) {
   drawAll();
 }
 
-/// What stands at the top: the title, what was run, and on what.
+/// Header: title, commands and host.
 function header(report) {
   const { records, entries, timed } = report;
   const facts = (of) =>
@@ -179,7 +179,7 @@ function outcome(entries, timed) {
   return `${all} of operator, precision, device and problem ${was} timed${rest.length ? `; ${listed(rest)}` : ""}.`;
 }
 
-/// A row a problem, precision and device, with its fastest operator.
+/// Table of the fastest operator of each problem, precision and device.
 function problemTable(report) {
   const panels = [
     ...groupBy(report.entries, (entry) => JSON.stringify([entry.problem, entry.precision, entry.device])).values(),
@@ -245,7 +245,7 @@ function problemTable(report) {
   );
 }
 
-/// Where and why, for records that were not timed.
+/// Lists the records that were not timed, with the reasons.
 function statusTable(report, rows, caption) {
   return tableOf(
     [

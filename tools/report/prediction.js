@@ -1,6 +1,6 @@
-// What the program itself makes of a comparison: which operator to use, and what it expected before it measured.
+// The program's recommendation of an operator, and its predictions against the measurements.
 
-/// A sentence or two for each problem, precision and device.
+/// Recommendation in one or two sentences for each problem, precision and device.
 function recommendations(report) {
   const told = report.entries.filter((entry) => entry.comparison.recommendation);
   if (told.length === 0) return null;
@@ -18,7 +18,7 @@ const secondsOf = (entry) => ({
   measured: number(entry.apply.median_seconds),
 });
 
-/// |predicted - measured| / measured; undefined where nothing was predicted.
+/// Difference rate |predicted - measured| / measured; undefined without a prediction.
 function differenceRate(entry) {
   const { predicted, measured } = secondsOf(entry);
   return predicted > 0 && measured > 0 ? Math.abs(predicted - measured) / measured : undefined;

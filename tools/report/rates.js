@@ -1,6 +1,6 @@
-// How fast: bars for each problem, lines over the degree and over the options of operators.
+// Charts of rates: bars for each problem, lines over the degree and over operator options.
 
-/// One panel: the operators of one problem, precision and device, fastest first.
+/// Panel of the operators of one problem, precision and device, fastest first.
 function ratePanel(report, entries) {
   const measure = measureOf(entries);
   const rows = bestOfSeries(entries, (entry) => measure.of(entry).value)
@@ -13,7 +13,7 @@ function ratePanel(report, entries) {
   return plotFigure(panelTitle(report, entries[0]), summary, (width) => rateBars(width, rows, measure));
 }
 
-/// Whether a rate cannot be told from the best: as the program says it in its recommendation, by seconds.
+/// True if a rate ties with the best, by the rule of the program's recommendation (seconds).
 function tiesWith(rate, best) {
   const spread = ({ low, high }) => (low > 0 && high > 0 ? (1 / low - 1 / high) / 2 : 0);
   return rate.value > 0 && 1 / rate.value - 1 / best.value <= Math.max(0.03 / best.value, spread(rate) + spread(best));
@@ -137,7 +137,7 @@ function rateBars(width, rows, measure) {
   });
 }
 
-/// What the marks of the bars mean.
+/// Legend of the marks on bars.
 function rateKey() {
   const sample = (...marks) => {
     const svg = d3
@@ -180,8 +180,8 @@ function ratesSection(report) {
   };
 }
 
-/// Line plots of the rate, or of another `measure`, against `xOf`, one for each group of `facet`, where it takes at least
-/// two values; `lineOf` says which line a point is of, an operator's unless something else is said.
+/// Line plots of the rate, or of another `measure`, against `xOf`, one for each group of `facet` in which `xOf` takes at
+/// least two values. `lineOf` gives the line of a point; by default its operator.
 function sweepPanels(report, entries, sweep) {
   const { xOf, xLabel, axisLabel = xLabel, facet, title } = sweep;
   const { lineOf = (entry) => entry.series, lookOf = (line) => look(report, line) } = sweep;
@@ -226,7 +226,7 @@ function degreeSection(report) {
   };
 }
 
-/// CG, then products.
+/// Rates against the number of right-hand sides: CG, then products.
 function rightHandSidesSection(report) {
   const facet = (entry) => panelTitle(report, entry, ["right_hand_sides"]);
   const title = (measure) => (entry) => `${capital(measure.words)} \u00b7 ${facet(entry)}`;
