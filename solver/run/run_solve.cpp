@@ -121,7 +121,20 @@ class Solve {
         system_(make_linear_system<T>(problem_, discrete_.share_or_null(), input_.initial, record.device,
                                       input_.distribution.processes_per_gpu == 1, context)) {}
 
+  /// Solves with Jacobi where auto's choice leaves no memory for CG.
   Solved run() {
+    try {
+      return run_as_chosen();
+    } catch (const operators::OutOfMemory&) {
+      if (!context_.alone() || !may_take_jacobi()) throw;
+    }
+    take_jacobi();
+    kept_.made.reset();
+    return run_as_chosen();
+  }
+
+ private:
+  Solved run_as_chosen() {
     std::optional<Begun<T>> begun;
     operators::ExchangeRecord of_earlier;  // from earlier runs with this operator
     auto parts = std::static_pointer_cast<const CachedOperator<T>>(kept_.made);
@@ -156,16 +169,23 @@ class Solve {
     return solved;
   }
 
- private:
+  bool may_take_jacobi() const {
+    return !record_.why_preconditioner.empty() && solver_.preconditioner.name != "jacobi";
+  }
+  void take_jacobi() {
+    solver_.preconditioner.name = record_.preconditioner.name = "jacobi";
+    record_.why_preconditioner = "jacobi, as there is no memory for the levels of multigrid";
+    record_.loads.clear();
+  }
+
   /// Makes operator and preconditioner; Jacobi if auto's choice does not fit in memory. `begun`: state of CG on the
   /// first load after timing trials.
   void make(CachedOperator<T>& to, std::optional<Begun<T>>& begun) {
     try {
       make_as_chosen(to, begun);
     } catch (const operators::OutOfMemory&) {
-      if (record_.why_preconditioner.empty() || solver_.preconditioner.name == "jacobi") throw;
-      solver_.preconditioner.name = record_.preconditioner.name = "jacobi";
-      record_.why_preconditioner = "jacobi, as there is no memory for the levels of multigrid";
+      if (!may_take_jacobi()) throw;
+      take_jacobi();
       begun.reset();
       to.made = {};
       make_as_chosen(to, begun);

@@ -332,6 +332,22 @@ TEST_CASE("a run that does not fit ends with status 3; in a comparison the next 
   CHECK(records[1]["comparison"]["status"] == "timed");
 }
 
+TEST_CASE("without memory for the levels of multigrid auto takes Jacobi, and says so" * limits_addresses()) {
+  const std::string cube =
+      " $cases/minimal.yaml --device cpu --operator matrix-free --threads 1 --set degree=4 --set equation.source=1 "
+      "--set 'mesh={box: {cells: [24, 24, 24], cell: hexahedron, distort: 0.1}}' --set solver.tolerance=0.3 "
+      "--set equation.diffusion='1 + x' --set output.vtu=false";
+  constexpr double beside_program = 300 * megabyte;  // CG takes 260, the levels 80
+  const std::string run = fmt::format("ulimit -v {:.0f}\n$femcg run", (addresses_of_program + beside_program) / 1024);
+  const tests::Result multigrid = tests::shell(run + cube + " --set solver.preconditioner=multigrid");
+  CHECK(multigrid.status == 3);
+  CHECK(tests::lines(multigrid.err) == 1);
+  const tests::Result automatic = tests::shell(run + cube);
+  INFO(automatic.err);
+  CHECK(automatic.status == 0);
+  CHECK(tests::contains(automatic.out, "auto: jacobi, as there is no memory for the levels of multigrid"));
+}
+
 TEST_CASE("more right-hand sides than fit end in a sentence, and fewer are timed" * limits_addresses()) {
   // 360,000 unknowns: CG takes 750 MB for 32 right-hand sides, 60 MB for two; measuring the copy bandwidth takes 270
   // MB.
