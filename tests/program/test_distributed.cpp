@@ -243,7 +243,7 @@ TEST_CASE("several processes have the levels of multigrid that one has, and its 
 
 TEST_CASE("several processes coarsen boxes as one does, whose cuts they place for it" * needs_mpi()) {
   const std::string box =
-      "mesh: {box: {cells: [801, 800], cell: quadrilateral, distort: 0.2}}\n"
+      "mesh: {box: {cells: [401, 400], cell: quadrilateral, distort: 0.2}}\n"
       "degree: 1\n"
       "equation: {diffusion: \"1 + 9*x\", source: 1}\n"
       "boundary: {left: {value: \"y\"}, right: {transfer: 2, ambient: 1}}\n"
