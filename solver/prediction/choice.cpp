@@ -91,7 +91,7 @@ std::optional<OperatorDecision> decide_by_rule(const RuleInput& of) {
   using operators::Device;
   const mesh::FunctionSpace& space = *of.form->space;
   const bool is_tensor = mesh::is_tensor(space.mesh().shape), in_plane = space.mesh().dimension() == 2;
-  const std::int32_t few = in_plane ? 250'000 : 100'000;  // unknowns of a matrix that a persistent kernel caches
+  const std::int32_t few = in_plane ? 225'000 : 100'000;  // unknowns of a matrix that a persistent kernel caches
   const bool is_small = of.form->unknowns <= few, on_gpu = of.device == Device::cuda,
              has_levels = of.preconditioner == "multigrid", several = of.loads > 1,
              levels_have_matrix = space.degree() == 1 && !(is_tensor && space.mesh().box);
