@@ -160,29 +160,27 @@ namespace {
 class JoinedCells {
  public:
   JoinedCells(const mesh::Mesh& mesh, const std::array<int, 3>& ratio)
-      : dimension_(mesh.dimension()), ratio_(ratio), fine_(mesh.box->cells()) {
-    for (int axis = 0; axis < 3; ++axis) along_[axis] = (fine_[axis] + ratio[axis] - 1) / ratio[axis];
-    coarse_ = mesh::GridIndexing(along_[0], along_[1]);
-    for (int axis = 0; axis < dimension_; ++axis) {
+      : dimension_(mesh.dimension()), fine_(mesh.box->cells()) {
+    for (int axis = 0; axis < 3; ++axis) {
       const auto width = [&](int cell) {
         mesh::GridIndex from{}, to{};
         from[axis] = cell;
         to[axis] = cell + 1;
         return std::abs(mesh.point(mesh.box->node(to))[axis] - mesh.point(mesh.box->node(from))[axis]);
       };
-      constexpr double wider = 1.01;
-      const bool is_odd = mesh.box->is_whole() && fine_[axis] % ratio[axis] != 0;
-      first_alone_[axis] = is_odd && width(0) > wider * width(fine_[axis] - 1) ? 1 : 0;
+      axes_[axis] = ratio[axis] > 1 && mesh.box->is_whole()
+                        ? merged_axis(ratio[axis], fine_[axis], width(0), width(fine_[axis] - 1))
+                        : MergedAxis{ratio[axis], fine_[axis]};
+      along_[axis] = axes_[axis].groups();
     }
+    coarse_ = mesh::GridIndexing(along_[0], along_[1]);
   }
 
-  const std::array<int, 3>& ratio() const { return ratio_; }
+  int ratio(int axis) const { return axes_[axis].ratio; }
   const mesh::GridIndex& along() const { return along_; }  ///< coarse cells along the axes
   std::int32_t cells() const { return along_[0] * along_[1] * along_[2]; }
   /// First of the fine cells in coarse cell `at` along an axis.
-  std::int32_t begin(int axis, std::int32_t at) const {
-    return std::clamp(at * ratio_[axis] - first_alone_[axis], 0, fine_[axis]);
-  }
+  std::int32_t begin(int axis, std::int32_t at) const { return axes_[axis].begin(at); }
   /// Number of fine cells in a coarse one, along each axis.
   std::array<int, 3> extent(std::int32_t coarse) const {
     const mesh::GridIndex at = coarse_(coarse);
@@ -208,8 +206,7 @@ class JoinedCells {
   std::int32_t parent(std::int32_t fine) const {
     const mesh::GridIndex at = mesh::GridIndexing(fine_[0], fine_[1])(fine);
     std::int32_t number = 0;
-    for (int axis = dimension_ - 1; axis >= 0; --axis)
-      number = number * along_[axis] + (at[axis] + first_alone_[axis]) / ratio_[axis];
+    for (int axis = dimension_ - 1; axis >= 0; --axis) number = number * along_[axis] + axes_[axis].group_of(at[axis]);
     return number;
   }
   /// Number of fine facets in a facet of a coarse cell.
@@ -221,7 +218,7 @@ class JoinedCells {
 
  private:
   int dimension_;
-  std::array<int, 3> ratio_, first_alone_{};
+  std::array<MergedAxis, 3> axes_;
   mesh::GridIndex fine_, along_{1, 1, 1};
   mesh::GridIndexing coarse_;
 };
@@ -288,7 +285,7 @@ mesh::Mesh coarse_mesh(const mesh::Mesh& fine, const JoinedCells& joined) {
   mesh::BoxBlock block;
   bool halves = true;
   for (int axis = 0; axis < 3; ++axis) {
-    const int ratio = joined.ratio()[axis];
+    const int ratio = joined.ratio(axis);
     options.cells[axis] = (fine.box->of_box()[axis] + ratio - 1) / ratio;
     block.begin[axis] = fine.box->begin()[axis] / ratio;
     block.end[axis] = block.begin[axis] + joined.along()[axis];
@@ -322,7 +319,7 @@ std::vector<mesh::MeshPart::Neighbour> coarse_neighbours(const mesh::MeshPart& f
       mesh::GridIndex coarse_at{};
       bool is_corner = true;
       for (int axis = 0; axis < fine.mesh.dimension(); ++axis) {
-        const int ratio = joined.ratio()[axis];
+        const int ratio = joined.ratio(axis);
         coarse_at[axis] = (at[axis] + ratio - 1) / ratio;
         is_corner = is_corner && joined.begin(axis, coarse_at[axis]) == at[axis];
       }
@@ -358,6 +355,11 @@ std::array<int, 3> merging_ratios(const std::array<double, 3>& widths, const mes
   return ratio;
 }
 
+MergedAxis merged_axis(int ratio, std::int32_t cells, double first_width, double last_width) {
+  constexpr double wider = 1.01;
+  return {ratio, cells, cells % ratio != 0 && first_width > wider * last_width ? 1 : 0};
+}
+
 double diffusion_at_centre(const BilinearForm& form, std::int32_t cell) {
   const auto constant = form.constant_diffusion ? form.constant_diffusion(cell) : std::nullopt;
   double value = constant.value_or(0);
@@ -386,20 +388,18 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine, const PartOfFo
   form.quadrature = fine.quadrature;
   form.diffusion = [&fine, joined](std::int32_t cell, std::span<const double> points, std::span<double> values) {
     std::array<std::int32_t, 8> children{};
-    Eigen::Matrix<double, 3, Eigen::Dynamic, 0, 3, 8> centres(3, 0);
+    Eigen::Matrix<double, 3, 8> centres;
+    int count = 0;
     joined.for_cells(cell, [&](std::int32_t child) {
       const std::array<double, 3> at = centre(fine.space->mesh(), child);
-      children[static_cast<std::size_t>(centres.cols())] = child;
-      centres.conservativeResize(3, centres.cols() + 1);
-      centres.rightCols<1>() = Eigen::Map<const Eigen::Vector3d>(at.data());
+      children[count] = child;
+      centres.col(count++) = Eigen::Map<const Eigen::Vector3d>(at.data());
     });
     for (std::size_t q = 0; q < values.size(); ++q) {
+      const Eigen::Map<const Eigen::Vector3d> point(&points[3 * q]);
       Eigen::Index nearest = 0;
-      (centres.colwise() - Eigen::Map<const Eigen::Vector3d>(&points[3 * q]))
-          .colwise()
-          .squaredNorm()
-          .minCoeff(&nearest);
-      fine.diffusion(children[static_cast<std::size_t>(nearest)], points.subspan(3 * q, 3), values.subspan(q, 1));
+      (centres.leftCols(count).colwise() - point).colwise().squaredNorm().minCoeff(&nearest);
+      fine.diffusion(children[nearest], points.subspan(3 * q, 3), values.subspan(q, 1));
     }
   };
   form.constant_diffusion = [of_cells = std::move(*diffusion)](std::int32_t cell) {
@@ -430,7 +430,7 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine, const PartOfFo
     std::array<int, 3> in{};
     int corner = 0;
     for (int axis = 0; axis < d; ++axis) {
-      const bool is_far = at[axis] == joined.ratio()[axis];
+      const bool is_far = at[axis] == joined.ratio(axis);
       in[axis] = is_far ? end[axis] - 1 : at[axis];
       if (in[axis] >= end[axis]) return -1;
       corner |= int{is_far} << axis;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -52,6 +53,20 @@ inline constexpr double most_diffusion_ratio = 4;
 /// Axes of a box along which cells of these mean widths are merged in pairs: 2, others 1. A point smoother acts along
 /// axes on which cells are short, at most 1.5 times as long as on the shortest.
 std::array<int, 3> merging_ratios(const std::array<double, 3>& widths, const mesh::GridIndex& cells, int dimension);
+
+/// The cells along an axis of a box, merged in groups of `ratio`. If their number is odd, one end cell is not merged.
+struct MergedAxis {
+  int ratio = 1;
+  std::int32_t cells = 1;
+  int first_alone = 0;  ///< 1 if the first cell is not merged
+
+  std::int32_t groups() const { return (cells + ratio - 1) / ratio; }
+  /// First cell of a group; `cells` for the number of groups.
+  std::int32_t begin(std::int32_t group) const { return std::clamp(group * ratio - first_alone, 0, cells); }
+  std::int32_t group_of(std::int32_t cell) const { return (cell + first_alone) / ratio; }
+};
+/// Does not merge the wider one of two end cells, so that none stays thin over several levels.
+MergedAxis merged_axis(int ratio, std::int32_t cells, double first_width, double last_width);
 
 /// Diffusion at the centre of a cell.
 double diffusion_at_centre(const operators::BilinearForm& form, std::int32_t cell);

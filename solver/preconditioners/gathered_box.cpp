@@ -31,15 +31,12 @@ GridIndex node_counts(const GatheredBox& box) {
   return {box.cells[0] + 1, box.cells[1] + 1, box.dimension == 3 ? box.cells[2] + 1 : 1};
 }
 
-/// Nodes along an axis that remain. Of an odd number of cells the wider one of the two at the ends is not merged.
+/// Nodes along an axis that remain.
 std::vector<std::int32_t> remaining(const std::vector<double>& positions, int ratio) {
   const auto last = static_cast<std::int32_t>(std::ssize(positions)) - 1;
-  constexpr double wider = 1.01;
-  const bool first_alone =
-      ratio == 2 && last % 2 != 0 && positions[1] - positions[0] > wider * (positions[last] - positions[last - 1]);
-  std::vector<std::int32_t> nodes{0};
-  if (first_alone) nodes.push_back(1);
-  while (nodes.back() < last) nodes.push_back(std::min(nodes.back() + ratio, last));
+  const MergedAxis axis = merged_axis(ratio, last, positions[1] - positions[0], positions[last] - positions[last - 1]);
+  std::vector<std::int32_t> nodes;
+  for (std::int32_t group = 0; group <= axis.groups(); ++group) nodes.push_back(axis.begin(group));
   return nodes;
 }
 
@@ -54,6 +51,75 @@ std::vector<Between> places_between(const std::vector<std::int32_t>& remaining) 
     places.push_back({remaining[next] == node ? next : next - 1, next});
   }
   return places;
+}
+
+/// By axis, for each node.
+using Places = std::array<std::vector<Between>, 3>;
+
+/// Mean diffusion of merged cells; empty if it differs too much among them.
+std::optional<std::vector<double>> merged_diffusion(const GatheredBox& fine, const GridIndex& cells,
+                                                    const Places& places) {
+  const auto count = static_cast<std::size_t>(cells[0]) * cells[1] * cells[2];
+  std::vector<double> least(count, std::numeric_limits<double>::infinity()), greatest(count, 0.0), sum(count, 0.0),
+      members(count, 0.0);
+  std::int64_t cell = 0;
+  for_grid(fine.cells, [&](const GridIndex& at) {
+    GridIndex in{};
+    for (int axis = 0; axis < fine.dimension; ++axis) in[axis] = places[axis][at[axis] + 1].high - 1;
+    const auto to = static_cast<std::size_t>(number(in, cells));
+    const double value = fine.diffusion[cell++];
+    least[to] = std::min(least[to], value);
+    greatest[to] = std::max(greatest[to], value);
+    sum[to] += value;
+    members[to] += 1;
+  });
+  for (std::size_t i = 0; i < count; ++i) {
+    if (greatest[i] > most_diffusion_ratio * least[i]) return std::nullopt;
+    sum[i] /= members[i];
+  }
+  return sum;
+}
+
+/// Linear interpolation from the nodes that remain, [fine unknowns][coarse unknowns].
+RectangularMatrix prolongation(const GatheredBox& fine, const GatheredBox& coarse, const Places& places) {
+  const GridIndex of_fine = node_counts(fine), of_coarse = node_counts(coarse);
+  std::vector<GridIndex> place_of_unknown;
+  for_grid(of_fine, [&](const GridIndex& at) {
+    const std::int32_t unknown = fine.unknown_of_node[number(at, of_fine)];
+    if (unknown < 0) return;
+    place_of_unknown.resize(std::max(place_of_unknown.size(), static_cast<std::size_t>(unknown) + 1));
+    place_of_unknown[unknown] = at;
+  });
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+  RectangularMatrix p;
+  p.rows = static_cast<std::int32_t>(std::ssize(place_of_unknown));
+  p.columns = std::ranges::max(coarse.unknown_of_node) + 1;
+  p.row_offsets = Vector<std::int64_t>(p.rows + std::int64_t{1});
+  p.row_offsets[0] = 0;
+  for (std::int32_t row = 0; row < p.rows; ++row) {
+    std::array<Between, 3> between;
+    GridIndex count{1, 1, 1};
+    double weight = 1;
+    for (int axis = 0; axis < 3; ++axis) {
+      between[axis] = places[axis][place_of_unknown[row][axis]];
+      count[axis] += between[axis].low < between[axis].high ? 1 : 0;
+      weight /= count[axis];
+    }
+    for_grid(count, [&](const GridIndex& at) {
+      const GridIndex corner{between[0].low + at[0], between[1].low + at[1], between[2].low + at[2]};
+      const std::int32_t column = coarse.unknown_of_node[number(corner, of_coarse)];
+      if (column < 0) return;
+      columns.push_back(column);
+      values.push_back(weight);
+    });
+    p.row_offsets[row + 1] = std::ssize(columns);
+  }
+  p.column = Vector<std::int32_t>(std::ssize(columns));
+  p.value = Vector<double>(std::ssize(values));
+  std::ranges::copy(columns, p.column.data());
+  std::ranges::copy(values, p.value.data());
+  return p;
 }
 
 }  // namespace
@@ -116,7 +182,7 @@ std::optional<MergedBox> merged(const GatheredBox& fine) {
   GatheredBox& coarse = result.box;
   coarse.dimension = fine.dimension;
   std::array<std::vector<std::int32_t>, 3> remain{{{0}, {0}, {0}}};
-  std::array<std::vector<Between>, 3> places{{{{0, 0}}, {{0, 0}}, {{0, 0}}}};
+  Places places{{{{0, 0}}, {{0, 0}}, {{0, 0}}}};
   for (int axis = 0; axis < fine.dimension; ++axis) {
     remain[axis] = remaining(fine.positions[axis], ratio[axis]);
     places[axis] = places_between(remain[axis]);
@@ -124,25 +190,9 @@ std::optional<MergedBox> merged(const GatheredBox& fine) {
     for (const std::int32_t node : remain[axis]) coarse.positions[axis].push_back(fine.positions[axis][node]);
   }
 
-  // Diffusion: the mean over merged cells.
-  const auto cells = static_cast<std::size_t>(coarse.cell_count());
-  std::vector<double> least(cells, std::numeric_limits<double>::infinity()), greatest(cells, 0.0), count(cells, 0.0);
-  coarse.diffusion.assign(cells, 0.0);
-  std::int64_t cell = 0;
-  for_grid(fine.cells, [&](const GridIndex& at) {
-    GridIndex in{};
-    for (int axis = 0; axis < fine.dimension; ++axis) in[axis] = places[axis][at[axis] + 1].high - 1;
-    const auto to = static_cast<std::size_t>(number(in, coarse.cells));
-    const double value = fine.diffusion[cell++];
-    least[to] = std::min(least[to], value);
-    greatest[to] = std::max(greatest[to], value);
-    coarse.diffusion[to] += value;
-    count[to] += 1;
-  });
-  for (std::size_t i = 0; i < cells; ++i) {
-    if (greatest[i] > most_diffusion_ratio * least[i]) return std::nullopt;
-    coarse.diffusion[i] /= count[i];
-  }
+  std::optional<std::vector<double>> diffusion = merged_diffusion(fine, coarse.cells, places);
+  if (!diffusion) return std::nullopt;
+  coarse.diffusion = std::move(*diffusion);
 
   const GridIndex of_fine = node_counts(fine), of_coarse = node_counts(coarse);
   std::int32_t unknowns = 0;
@@ -153,42 +203,7 @@ std::optional<MergedBox> merged(const GatheredBox& fine) {
   });
   if (unknowns == 0) return std::nullopt;
 
-  std::vector<GridIndex> place_of_unknown;
-  for_grid(of_fine, [&](const GridIndex& at) {
-    const std::int32_t unknown = fine.unknown_of_node[number(at, of_fine)];
-    if (unknown < 0) return;
-    place_of_unknown.resize(std::max(place_of_unknown.size(), static_cast<std::size_t>(unknown) + 1));
-    place_of_unknown[unknown] = at;
-  });
-  std::vector<std::int32_t> columns;
-  std::vector<double> values;
-  RectangularMatrix& p = result.prolongation;
-  p.rows = static_cast<std::int32_t>(std::ssize(place_of_unknown));
-  p.columns = unknowns;
-  p.row_offsets = Vector<std::int64_t>(p.rows + std::int64_t{1});
-  p.row_offsets[0] = 0;
-  for (std::int32_t row = 0; row < p.rows; ++row) {
-    std::array<Between, 3> between;
-    GridIndex count{1, 1, 1};
-    double weight = 1;
-    for (int axis = 0; axis < 3; ++axis) {
-      between[axis] = places[axis][place_of_unknown[row][axis]];
-      count[axis] += between[axis].low < between[axis].high ? 1 : 0;
-      weight /= count[axis];
-    }
-    for_grid(count, [&](const GridIndex& at) {
-      const GridIndex corner{between[0].low + at[0], between[1].low + at[1], between[2].low + at[2]};
-      const std::int32_t column = coarse.unknown_of_node[number(corner, of_coarse)];
-      if (column < 0) return;
-      columns.push_back(column);
-      values.push_back(weight);
-    });
-    p.row_offsets[row + 1] = std::ssize(columns);
-  }
-  p.column = Vector<std::int32_t>(std::ssize(columns));
-  p.value = Vector<double>(std::ssize(values));
-  std::ranges::copy(columns, p.column.data());
-  std::ranges::copy(values, p.value.data());
+  result.prolongation = prolongation(fine, coarse, places);
   return result;
 }
 
