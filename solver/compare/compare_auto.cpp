@@ -20,19 +20,21 @@ std::vector<OperatorChoice> operators_of(const std::vector<BenchmarkResult*>& ro
   return chosen;
 }
 
+PredictionInput prediction_input(const System& system, const Record& of, double iterations) {
+  return {.device = of.device,
+          .form = system.form,
+          .preconditioner = find_preconditioner(of.preconditioner.name),
+          .method = takes_several(system.method) ? CgMethod::automatic : system.method,
+          .loop = system.loop,
+          .iterations = iterations,
+          .available = operators::available_bytes};
+}
+
 template <std::floating_point T>
-std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows, const System& system, Device device,
-                                       double iterations, int processes) {
-  PredictionInput of;
-  of.device = device;
-  of.form = system.form;
-  of.preconditioner = find_preconditioner(system.preconditioner.name);
-  of.method = takes_several(system.method) ? CgMethod::automatic : system.method;
-  of.loop = system.loop;
-  of.iterations = iterations;
-  of.available = operators::available_bytes;
+std::vector<Prediction> predictions_of(const std::vector<BenchmarkResult*>& rows, const System& system,
+                                       const PredictionInput& of, int processes) {
   const std::vector<OperatorChoice> chosen = operators_of(rows);
-  Rates rates = rates_of(device);
+  Rates rates = rates_of(of.device);
   if (!rates.known()) return {};
   if (const double all = rows.front()->record.machine.copy_bandwidth; processes > 1 && all > 0)
     rates.copy_bandwidth = std::min(rates.copy_bandwidth, all / processes);
@@ -58,37 +60,28 @@ void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, P
           row.record.op.options.empty())
         timed.push_back(&row);
     if (timed.empty()) continue;
-    const std::vector<Prediction> predictions =
-        precision == Precision::double_ ? predictions_of<double>(timed, system, device, iterations, processes)
-                                        : predictions_of<float>(timed, system, device, iterations, processes);
-    if (predictions.empty()) continue;
+    const PredictionInput of = prediction_input(system, timed.front()->record, iterations);
+    const std::vector<Prediction> predictions = precision == Precision::double_
+                                                    ? predictions_of<double>(timed, system, of, processes)
+                                                    : predictions_of<float>(timed, system, of, processes);
     std::vector<Measured> measured;
     for (std::size_t i = 0; i < timed.size(); ++i) {
       const Record& record = timed[i]->record;
-      measured.push_back({record.op.name, record.apply.median(), record.seconds.assembly + record.seconds.conversion,
-                          timed[i]->iteration.median()});
-      if (!predictions[i].possible()) continue;
+      measured.push_back(
+          {record.op.name, record.apply.median(), record.seconds.set_up(), timed[i]->iteration.median()});
+      if (predictions.empty() || !predictions[i].possible()) continue;
       timed[i]->predicted_product = predictions[i].product;
       timed[i]->predicted_set_up = predictions[i].set_up();
       if (!timed[i]->iteration.empty()) timed[i]->predicted_iteration = predictions[i].iteration;
     }
-    std::optional<OperatorDecision> by_rule;
-    if (system.form != nullptr)
-      by_rule = decide_by_rule({.form = system.form,
-                                .preconditioner = system.preconditioner.name,
-                                .loop = system.loop,
-                                .device = device,
-                                .processes = processes});
-    const auto of_rule = std::ranges::find_if(
-        measured, [&](const Measured& each) { return by_rule && each.name == by_rule->named.name; });
-    std::optional<Regret> regret;
-    if (!by_rule)
-      regret = regret_of_auto(predictions, measured);
-    else if (of_rule != measured.end() && measured.size() > 1)
-      regret = regret_of(static_cast<std::size_t>(of_rule - measured.begin()), by_rule->why, measured, iterations);
-    if (!regret) continue;
-    timed[regret->chosen]->automatic =
-        AutomaticChoice{regret->why, measured[regret->best].name, regret->regret, regret->of_solution, iterations};
+    if (system.form == nullptr || measured.size() < 2) continue;
+    const OperatorDecision decision = decide(of, processes);
+    const auto chosen = std::ranges::find(measured, decision.named.name, &Measured::name);
+    if (chosen == measured.end()) continue;
+    const Regret regret =
+        regret_of(static_cast<std::size_t>(chosen - measured.begin()), decision.why, measured, iterations);
+    timed[regret.chosen]->automatic =
+        AutomaticChoice{regret.why, measured[regret.best].name, regret.regret, regret.of_solution, iterations};
   }
 }
 

@@ -190,21 +190,7 @@ ExitStatus show(const std::string& heading, const PredictionInput& of, const ope
               ? "\n" + side_by_side(predictions, measured)
               : fmt::format(", {:.0f} iterations{}\n", of.iterations, of.systems > 1 ? " one after the other" : "") +
                     to_text(predictions, "  ");
-  if (predictions.size() > 1) {
-    const auto by_rule = of.form != nullptr && of.preconditioner != nullptr
-                             ? decide_by_rule({.form = of.form,
-                                               .loads = of.systems,
-                                               .preconditioner = of.preconditioner->name,
-                                               .loop = of.loop,
-                                               .device = of.device})
-                             : std::nullopt;
-    const OperatorDecision decision = by_rule ? *by_rule : decide(predictions);
-    text +=
-        fmt::format("  auto: {}\n", decision.runner_up
-                                        ? decision.expected + "; products of " + predictions[decision.first].op.name +
-                                              " and " + predictions[*decision.runner_up].op.name + " within CG decide"
-                                        : decision.why);
-  }
+  if (predictions.size() > 1 && of.form != nullptr) text += fmt::format("  auto: {}\n", decide(of, 1).why);
   print(fmt::format("{}{}", text, by_training));
   if (!kept.warning.empty() && std::ranges::find(rates.warnings, kept.warning) == rates.warnings.end())
     print_note(kept.warning);
@@ -304,9 +290,10 @@ ExitStatus train(const TrainChoice& choice, const Console& console, const StopRe
   print(fmt::format("{}: the bandwidth model was calibrated with every operator on {} boxes\n", device_name(device),
                     calibrated.boxes));
   if (calibrated.left_out > 0)
-    print_note(fmt::format("{} measurements were left out, since other programs took the processor meanwhile; train "
-                           "again when the machine is idle",
-                           calibrated.left_out));
+    print_note(
+        fmt::format("{} measurements were left out, since other programs took the processor meanwhile; train "
+                    "again when the machine is idle",
+                    calibrated.left_out));
   if (const std::string failure = cache_calibration(calibrated.calibration, device); !failure.empty())
     print_note(failure);
   for (const Trained& each : trained) {

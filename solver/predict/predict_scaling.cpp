@@ -41,10 +41,8 @@ Prediction of_one_process(const Case& resolved, const Problem& problem, Device d
                            .iterations = expected_iterations(problem, solver),
                            .available = [](Device) { return std::numeric_limits<std::int64_t>::max(); }};
   std::optional<operators::MatrixRows<T>> rows;
-  const std::vector<OperatorChoice> chosen =
-      is_automatic(solver.op) ? all_operators_of(device) : std::vector{solver.op};
-  const std::vector<Prediction> predictions = predict<T>(of, chosen, model, rates, rows);
-  const Prediction& one = is_automatic(solver.op) ? predictions[decide(predictions).first] : predictions.front();
+  const OperatorChoice op = is_automatic(solver.op) ? decide(of, 1).named : solver.op;
+  Prediction one = predict<T>(of, {op}, model, rates, rows).front();
   if (!one.possible()) throw InputError(at_place(solver.op.place, one.not_possible));
   return one;
 }

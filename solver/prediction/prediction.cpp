@@ -196,7 +196,7 @@ std::string why_no_memory(const PredictionInput& of, const MemoryEstimate& need)
   for (const auto& [device, bytes] : {std::pair{Device::host, need.host_bytes - need.slack_host_bytes},
                                       std::pair{Device::cuda, need.device_bytes - need.slack_device_bytes}})
     if (lacks(device, bytes))
-      return fmt::format("{}{}, and {} are free", lacks_memory, scaled(static_cast<double>(bytes), "B"),
+      return fmt::format("it needs about {}, and {} are free", scaled(static_cast<double>(bytes), "B"),
                          scaled(static_cast<double>(of.available(device)), "B"));
   return "";
 }
@@ -212,22 +212,6 @@ std::vector<OperatorChoice> all_operators_of(Device device) {
 
 std::string with_options(const OperatorChoice& op) {
   return op.options.empty() ? op.name : fmt::format("{}, {}", op.name, listed(op.options));
-}
-
-bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<Prediction>& without,
-                  const Rates& rates) {
-  // A preconditioner takes as long with either operator, unless a matrix lets it take several systems at once.
-  const bool gains = of.device == Device::host && of.systems > 1 && of.preconditioner->gains_on_host;
-  double best = std::numeric_limits<double>::infinity();
-  for (const Prediction& each : without)
-    if (each.possible()) best = std::min(best, each.seconds() - (gains ? 0 : each.loops * each.preconditioner));
-  // A column takes at least two bytes; no reader is faster than the copies.
-  const double least_bytes = operators::expected_entries(*of.form, of.form->space->degree()) * (word_bytes + 2);
-  const double reading = std::max(rates.copy_bandwidth, rates.reading(least_bytes));
-  const double least = seconds_of_assembly(Needs::matrix, *of.form, of.device, rates.threads) +
-                       static_cast<double>(of.systems) * of.iterations * least_bytes / reading;
-  constexpr double doubt = 1.2;  // margin for the assembly time, part of which was already spent on counting the rows
-  return least < doubt * best;
 }
 
 template <std::floating_point T>
@@ -335,21 +319,7 @@ std::vector<Prediction> predict(const PredictionInput& of, const std::vector<Ope
   return predict<T>(of, operators, rows ? &*rows : nullptr, nullptr, model, rates);
 }
 
-template <std::floating_point T>
-std::vector<Prediction> predict_all(const PredictionInput& of, const Model& model, const Rates& rates,
-                                    std::optional<MatrixRows<T>>& rows) {
-  std::vector<OperatorChoice> all = all_operators_of(of.device);
-  // A few products do not justify an operator whose tables multigrid's levels cannot share.
-  if (of.preconditioner->name == "multigrid" && of.form->space->degree() > 1)
-    std::erase_if(all, [](const OperatorChoice& op) {
-      return op.name != "matrix-free" && operators::find_operator(op.name)->needs != Needs::matrix;
-    });
-  const std::vector<Prediction> without = predict<T>(of, all, nullptr, nullptr, model, rates);
-  if (!may_assemble(of, sizeof(T), without, rates)) return without;
-  return predict<T>(of, all, model, rates, rows);
-}
-
-std::string to_text(const std::vector<Prediction>& predictions, const std::string& start, std::size_t most) {
+std::string to_text(const std::vector<Prediction>& predictions, const std::string& start) {
   std::vector<const Prediction*> sorted;
   for (const Prediction& each : predictions) sorted.push_back(&each);
   std::ranges::stable_sort(sorted, [](const Prediction* a, const Prediction* b) {
@@ -357,7 +327,7 @@ std::string to_text(const std::vector<Prediction>& predictions, const std::strin
   });
   std::string text =
       fmt::format("{}{:<16} {:>9} {:>9} {:>9} {:>9}\n", start, "operator", "product", "iteration", "set-up", "in all");
-  for (const Prediction* each : std::span(sorted).first(std::min(most, sorted.size())))
+  for (const Prediction* each : sorted)
     text += each->possible()
                 ? fmt::format("{}{:<16} {:>9} {:>9} {:>9} {:>9}\n", start, each->op.name, duration(each->product),
                               duration(each->iteration), duration(each->set_up()), duration(each->seconds()))
@@ -374,9 +344,5 @@ template std::vector<Prediction> predict(const PredictionInput&, const std::vect
                                          const Rates&, std::optional<MatrixRows<double>>&);
 template std::vector<Prediction> predict(const PredictionInput&, const std::vector<OperatorChoice>&, const Model&,
                                          const Rates&, std::optional<MatrixRows<float>>&);
-template std::vector<Prediction> predict_all(const PredictionInput&, const Model&, const Rates&,
-                                             std::optional<MatrixRows<double>>&);
-template std::vector<Prediction> predict_all(const PredictionInput&, const Model&, const Rates&,
-                                             std::optional<MatrixRows<float>>&);
 
 }  // namespace femcg::solver

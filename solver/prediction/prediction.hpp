@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -24,11 +23,8 @@ struct PredictionInput {
   std::int64_t systems = 1;  ///< right-hand sides
   double iterations = 0;     ///< of CG, for each of them; 0: products only
   /// Available bytes of a device (operators::available_bytes).
-  std::function<std::int64_t(operators::Device)> available;
+  std::function<std::int64_t(operators::Device)> available = {};
 };
-
-/// Beginning of the message that an operator does not fit into memory.
-constexpr std::string_view lacks_memory = "it needs about ";
 
 /// Predicted times of an operator.
 struct Prediction {
@@ -44,7 +40,7 @@ struct Prediction {
   double assembly = 0;        ///< seconds until its ingredients are made
   double conversion = 0;      ///< seconds to make the operator from its ingredients
   std::int64_t stored_bytes = 0;
-  bool persistent = false;  ///< CG runs in a persistent kernel, which allows no timing trials
+  bool persistent = false;  ///< CG runs in a persistent kernel
 
   bool possible() const { return not_possible.empty(); }
   double set_up() const { return assembly + conversion; }
@@ -58,11 +54,6 @@ std::vector<OperatorChoice> all_operators_of(operators::Device device);
 /// An operator with its options as text: "csr, coop 16".
 std::string with_options(const OperatorChoice& op);
 
-/// True if a matrix may pay: the least time for assembling it and reading it in every iteration does not exceed the
-/// predicted time of the best operator without a matrix.
-bool may_assemble(const PredictionInput& of, int word_bytes, const std::vector<Prediction>& without,
-                  const Rates& rates);
-
 /// Predictions for the given operators. `rows`: those of a form's matrix, if counted; `matrix`: that of a file. If both
 /// are null, operators that need a matrix are omitted.
 template <std::floating_point T>
@@ -75,14 +66,7 @@ template <std::floating_point T>
 std::vector<Prediction> predict(const PredictionInput& of, const std::vector<OperatorChoice>& operators,
                                 const Model& model, const Rates& rates, std::optional<operators::MatrixRows<T>>& rows);
 
-/// The same for all operators of a device that may be fastest: with multigrid from degree 2 on, matrix-free and
-/// matrices; else all. Counts the rows if they may matter.
-template <std::floating_point T>
-std::vector<Prediction> predict_all(const PredictionInput& of, const Model& model, const Rates& rates,
-                                    std::optional<operators::MatrixRows<T>>& rows);
-
 /// Table of product, iteration, set-up and time to solution, by ascending time. Each line begins with `start`.
-std::string to_text(const std::vector<Prediction>& predictions, const std::string& start,
-                    std::size_t most = std::numeric_limits<std::size_t>::max());
+std::string to_text(const std::vector<Prediction>& predictions, const std::string& start);
 
 }  // namespace femcg::solver

@@ -120,13 +120,13 @@ ordered_json operator_json(const Record& r) {
 }
 
 ordered_json seconds_json(const Record& r) {
-  ordered_json json{{"mesh", r.seconds.mesh}, {"space", r.seconds.space}};
-  if (r.automatic_op) json["prediction"] = r.seconds.prediction;
-  json.update({{"assembly", r.seconds.assembly},
-               {"conversion", r.seconds.conversion},
-               {"preconditioner", r.seconds.preconditioner},
-               {"transfer", r.seconds.transfer},
-               {"solve", r.seconds.solve}});
+  ordered_json json{{"mesh", r.seconds.mesh},
+                    {"space", r.seconds.space},
+                    {"assembly", r.seconds.assembly},
+                    {"conversion", r.seconds.conversion},
+                    {"preconditioner", r.seconds.preconditioner},
+                    {"transfer", r.seconds.transfer},
+                    {"solve", r.seconds.solve}};
   if (r.steps.empty()) return json;
   json["total"] = total(r.steps);
   json["steps"] = ordered_json::array();

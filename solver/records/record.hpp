@@ -47,7 +47,6 @@ void note_gpu(Machine& machine);
 /// Wall-clock seconds of the steps of a run.
 struct Seconds {
   double mesh = 0, space = 0, assembly = 0, conversion = 0, preconditioner = 0, transfer = 0, solve = 0;
-  double prediction = 0;  ///< of operators' times, for auto; includes measuring rates
 
   /// Making the operator and the preconditioner.
   double set_up() const { return assembly + conversion + preconditioner; }

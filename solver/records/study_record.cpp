@@ -67,7 +67,7 @@ void add_sizes(const StudyRecord& study, std::vector<Column>& columns) {
       {"seconds", [&study](std::size_t i, const LoadRecord*) { return number(study.points[i].seconds); }});
   of_record("mesh_seconds", [](const Record& r) { return number(r.seconds.mesh); });
   of_record("space_seconds", [](const Record& r) { return number(r.seconds.space); });
-  of_record("set_up_seconds", [](const Record& r) { return number(r.seconds.prediction + r.seconds.set_up()); });
+  of_record("set_up_seconds", [](const Record& r) { return number(r.seconds.set_up()); });
   of_record("solve_seconds", [](const Record& r) { return number(r.seconds.solve); });
   columns.push_back({"solved_together", [&study](std::size_t i, const LoadRecord*) {
                        return study.points[i].record ? std::to_string(study.points[i].together) : "";

@@ -11,7 +11,9 @@
 #include "solver/measures/measure.hpp"
 #include "solver/messages/terminal.hpp"
 #include "solver/messages/units.hpp"
+#include "solver/prediction/choice.hpp"
 #include "solver/prediction/iterations.hpp"
+#include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/problem/choose_device.hpp"
 #include "solver/problem/make_mesh.hpp"
 #include "solver/problem/problem_size.hpp"
@@ -32,7 +34,19 @@ std::string expected_files(const OutputChoice& output, const SolutionLabel& labe
                      there ? fmt::format(", {} are free", scaled(static_cast<double>(*there), "B")) : "");
 }
 
-/// Memory need of a run, and predicted times of operators, as comments.
+/// Predicted times of the operator, as comments; empty if the machine's speeds cannot be measured.
+template <std::floating_point T>
+std::string expected_times(const SolverChoice& solver, const Problem& problem, operators::Device device,
+                           const OperatorChoice& op) {
+  const Rates rates = rates_of(device);
+  if (!rates.known()) return "";
+  std::optional<operators::MatrixRows<T>> rows;
+  const PredictionInput of = prediction_input_of(solver, problem, device, expected_iterations(problem, solver));
+  return "# What it is expected to take (femcg predict shows all operators):\n" +
+         to_text(predict<T>(of, {op}, BandwidthModel(rates), rates, rows), "#   ");
+}
+
+/// Memory need of a run, and predicted times of its operator, as comments.
 template <std::floating_point T>
 std::string estimates(const SolverChoice& solver, const Problem& problem, operators::Device device,
                       const RunContext& context) {
@@ -43,29 +57,17 @@ std::string estimates(const SolverChoice& solver, const Problem& problem, operat
   record.device = device;
   const DistributionChoice whole;
   OperatorMaker<T> maker(problem, nullptr, solver, whole, false, context, record);
-  std::string expected;
-  if (known) {
-    const OperatorEstimates all =
-        expect<T>(solver, problem, device, maker.rows(), expected_iterations(problem, solver));
-    constexpr std::size_t most = 3;
-    expected = fmt::format("# What the first {} of {} operators are expected to take (femcg predict shows all):\n",
-                           std::min(most, all.predictions.size()), all.predictions.size()) +
-               to_text(all.predictions, "#   ", most);
-    if (is_automatic(op)) {
-      const auto by_rule = decide_by_rule(solver, problem, device, 1);
-      const OperatorDecision decision = by_rule ? *by_rule : decide_for(solver, problem, device, all);
-      op = decision.named;
-      op.place = solver.op.place;
-      expected +=
-          fmt::format("# operator auto: {}\n",
-                      !decision.runner_up ? decision.why
-                                          : fmt::format("{}; products of {} and {} within CG decide", decision.expected,
-                                                        op.name, all.predictions[*decision.runner_up].op.name));
-    }
+  std::string why;
+  if (is_automatic(op)) {
+    OperatorDecision decision = decide(prediction_input_of(solver, problem, device), 1);
+    op = std::move(decision.named);
+    op.place = solver.op.place;
+    why = fmt::format("# operator auto: {}\n", decision.why);
   }
   const MemoryEstimate need = maker.need_of(op);
   const std::string with = is_automatic(solver.op) ? ", with " + op.name : "";
-  return fmt::format("# Memory that femcg run needs beside the mesh{}:\n", with) + to_text(need, "#   ") + expected;
+  return fmt::format("# Memory that femcg run needs beside the mesh{}:\n", with) + to_text(need, "#   ") +
+         (known ? expected_times<T>(solver, problem, device, op) : "") + why;
 }
 
 }  // namespace

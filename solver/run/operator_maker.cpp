@@ -104,30 +104,9 @@ void OperatorMaker<T>::require(const MemoryEstimate& need, const OperatorChoice&
 }
 
 template <std::floating_point T>
-bool OperatorMaker<T>::both_fit(const MemoryEstimate& first, const MemoryEstimate& second) const {
-  const auto fits = [](Device device, std::int64_t bytes) {
-    return bytes == 0 || bytes <= operators::available_bytes(device);
-  };
-  if (share_ == nullptr)
-    return fits(Device::host, first.host_bytes + second.host_bytes) &&
-           fits(Device::cuda, first.device_bytes + second.device_bytes);
-  try {
-    MemoryEstimate both = first;
-    add(second, both);
-    both.slack_host_bytes = both.slack_device_bytes = 0;
-    require_memory_of_all(both, "", record_.device, context_.processes);
-  } catch (const operators::OutOfMemory&) {
-    return false;
-  }
-  return true;
-}
-
-template <std::floating_point T>
-void OperatorMaker<T>::assemble(const std::vector<OperatorChoice>& ops, std::int64_t reserved_bytes) {
-  const auto needed = [&](Needs needs) {
-    return std::ranges::any_of(ops, [&](const auto& op) { return row_of(op).needs_on(record_.device) == needs; });
-  };
-  const bool cells = needed(Needs::element_matrices), matrix = needed(Needs::matrix);
+void OperatorMaker<T>::assemble(const OperatorChoice& op, std::int64_t reserved_bytes) {
+  const Needs needs = row_of(op).needs_on(record_.device);
+  const bool cells = needs == Needs::element_matrices, matrix = needs == Needs::matrix;
   Progress& progress = context_.progress;
   double& seconds = record_.seconds.assembly;
   do_on_all(context_.processes, [&] {
@@ -136,8 +115,7 @@ void OperatorMaker<T>::assemble(const std::vector<OperatorChoice>& ops, std::int
       part.from.form = part.form;
       part.from.reserved_bytes = reserved_bytes;
       if (is_left_out(part)) continue;
-      const bool on_gpu =
-          matrix && !cells && record_.device == Device::cuda && operators::can_assemble_on_gpu(*part.form);
+      const bool on_gpu = matrix && record_.device == Device::cuda && operators::can_assemble_on_gpu(*part.form);
       if (on_gpu) {
         progress.step("assembling the matrix", name(record_.device));
         part.from.matrix = timed(seconds, [&] {
@@ -217,7 +195,6 @@ void OperatorMaker<T>::release(bool keeps_matrix) {
     part.from.element_matrices = nullptr;
     if (!keeps_matrix) part.from.matrix.reset();
   }
-  rows_.reset();
 }
 
 template <std::floating_point T>

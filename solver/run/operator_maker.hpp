@@ -37,11 +37,9 @@ class OperatorMaker {
   MemoryEstimate need_of(const OperatorChoice& op);
   /// Throws operators::OutOfMemory if a host has too little memory for all its processes.
   void require(const MemoryEstimate& need, const OperatorChoice& op) const;
-  /// True if two operators fit into memory at the same time.
-  bool both_fit(const MemoryEstimate& first, const MemoryEstimate& second) const;
 
-  /// Makes the ingredients of these operators. `reserved_bytes`: operators::Ingredients.
-  void assemble(const std::vector<OperatorChoice>& ops, std::int64_t reserved_bytes);
+  /// Makes the ingredients of an operator. `reserved_bytes`: operators::Ingredients.
+  void assemble(const OperatorChoice& op, std::int64_t reserved_bytes);
   std::unique_ptr<operators::Operator<T>> make(const OperatorChoice& op);
   /// Another conversion of an existing operator, with other options. Throws operators::OutOfMemory if it does not fit
   /// in memory next to the first, std::invalid_argument if the options are refused.
@@ -51,9 +49,6 @@ class OperatorMaker {
   bool has_matrix() const { return parts_.front().from.matrix || parts_.back().from.matrix; }
   /// Matrix that a preconditioner of the operator may read; null if there is none, or on several processes.
   std::shared_ptr<const operators::CsrMatrix<T>> matrix_to_read() const;
-
-  /// Row lengths of this process's form, if counted.
-  std::optional<operators::MatrixRows<T>>& rows() { return share_ == nullptr ? parts_.front().rows : rows_; }
 
  private:
   struct Part {
@@ -76,7 +71,6 @@ class OperatorMaker {
   RunContext context_;
   Record& record_;
   std::vector<Part> parts_;
-  std::optional<operators::MatrixRows<T>> rows_;
 };
 
 }  // namespace femcg::solver

@@ -66,7 +66,7 @@ auto iterating(Progress& progress, Record& record, double seconds_before, const 
 template <std::floating_point T>
 struct CachedOperator {
   std::shared_ptr<const DiscreteProblem> discrete;  ///< whose form it is made of
-  MadeOperators<T> made;
+  RunOperator<T> made;
   std::unique_ptr<Preconditioner<T>> preconditioner;
   Record record;
 };
@@ -200,7 +200,7 @@ class Solve {
     {
       OperatorMaker<T> maker(problem_, discrete_.share_or_null(), solver_, distribution, cores_to_spare, context_,
                              record_);
-      to.made = make_operators(solver_, problem_, maker, context_, record_);
+      to.made = make_operator(solver_, problem_, maker, context_, record_);
       set_diagonal(*to.made.a);
       begun = begin_with_trials(solver_, problem_, preconditioner_input(nullptr), *system_, maker, to.made, context_,
                                 record_);

@@ -16,8 +16,6 @@
 #include "solver/messages/units.hpp"
 #include "solver/preconditioners/preconditioners.hpp"
 #include "solver/prediction/iterations.hpp"
-#include "solver/prediction/prediction.hpp"
-#include "solver/prediction/timing_trial.hpp"
 #include "solver/run/cg_options.hpp"
 #include "solver/tuning/cached_tuning.hpp"
 #include "solver/tuning/tunable.hpp"
@@ -100,7 +98,7 @@ template <std::floating_point T>
 class FirstIterations {
  public:
   FirstIterations(const SolverChoice& solver, const Problem& problem, const PreconditionerInput<T>& input,
-                  LinearSystem<T>& system, const OperatorMaker<T>& maker, MadeOperators<T>& made,
+                  LinearSystem<T>& system, const OperatorMaker<T>& maker, RunOperator<T>& made,
                   const RunContext& context, Record& record)
       : solver_(solver),
         problem_(problem),
@@ -111,36 +109,11 @@ class FirstIterations {
         context_(context),
         record_(record) {}
 
-  void choose_by_products() {
-    context_.progress.step(fmt::format("trying {} and {}", made_.op.name, made_.runner_up_op.name),
-                           name(record_.device));
-    auto preconditioner = take_preconditioner();
-    const operators::Vector<T> b = system_.b(0, record_.device);
-    Begun<T>& begun = begun_.emplace();
-    begun.x = system_.start(0);
-    const CgOptions<T> options = options_of_trials(*preconditioner, !begun.x.empty());
-    TimingTrial<T> trial = timed(record_.seconds.solve, [&] {
-      return try_both<T>(*made_.a, made_.op.name, *made_.runner_up, made_.runner_up_op.name, b, begun.x, options,
-                         agreed_seconds());
-    });
-    begun.state = std::move(trial.state);
-    record_.why = trial.selection.why;
-    if (trial.selection.runner_up) {
-      std::swap(made_.a, made_.runner_up);
-      std::swap(made_.op, made_.runner_up_op);
-      std::swap(made_.kept, made_.runner_up_kept);
-      record_.op = made_.op;
-    } else {
-      begun.preconditioner = std::move(preconditioner);
-    }
-    made_.runner_up.reset();
-  }
-
   void tune() {
     if (made_.kept) begin_with_cached(solver_.tune, *made_.kept, record_);
     const bool insisted = solver_.tune == Tune::on;
     const bool wanted = insisted || (solver_.tune == Tune::automatic && context_.alone() && !made_.kept);
-    if (!wanted || !is_tunable(made_.op.name, record_.device) || (begun_ && !begun_->goes_on())) return;
+    if (!wanted || !is_tunable(made_.op.name, record_.device)) return;
     conversion_ = record_.seconds.conversion;
     Search search(options_to_tune());
     const std::string why = search.over() ? std::string(nothing_is_open) : why_not_tuned();
@@ -150,7 +123,7 @@ class FirstIterations {
       return;
     }
     context_.progress.step(fmt::format("tuning {}", made_.op.name), name(record_.device));
-    const bool from_start = !begun_ && record_.device == Device::host && context_.alone();
+    const bool from_start = record_.device == Device::host && context_.alone();
     const bool refused = iterate_with_settings(search);
     if (!insisted && search.tried().size() == 1) return;  // nothing was worth its cost
     const bool changed = search.best_tried() != 0;
@@ -237,9 +210,7 @@ class FirstIterations {
     return open;
   }
 
-  /// The preconditioner of the previous trials, or a new one.
-  std::unique_ptr<Preconditioner<T>> take_preconditioner() {
-    if (begun_ && begun_->preconditioner) return std::move(begun_->preconditioner);
+  std::unique_ptr<Preconditioner<T>> made_preconditioner() {
     const PreconditionerChoice& choice = solver_.preconditioner;
     return timed(record_.seconds.preconditioner,
                  [&] { return make_preconditioner(choice.name, *made_.a, choice.options, input_); });
@@ -275,16 +246,14 @@ class FirstIterations {
     return begun_->goes_on();
   }
 
-  /// Runs CG on the first load, resuming it if it was begun, until the search is over. Returns true if other programs
+  /// Runs CG on the first load until the search is over. Returns true if other programs
   /// used the processors meanwhile.
   bool iterate_with_settings(Search& search) {
-    std::unique_ptr<Preconditioner<T>> preconditioner = take_preconditioner();
+    std::unique_ptr<Preconditioner<T>> preconditioner = made_preconditioner();
     const operators::Vector<T> b = system_.b(0, record_.device);
     Begun<T> next;
     next.x = system_.start(0);
     CgOptions<T> options = options_of_trials(*preconditioner, !next.x.empty());
-    if (begun_) next.x = std::move(begun_->x);
-    options.before = begun_ ? &begun_->state : nullptr;
     if (!find_mode(b, options, next.x)) {
       search.end();
       begun_->x = std::move(next.x);
@@ -333,7 +302,7 @@ class FirstIterations {
   const PreconditionerInput<T>& input_;
   LinearSystem<T>& system_;
   const OperatorMaker<T>& maker_;
-  MadeOperators<T>& made_;
+  RunOperator<T>& made_;
   const RunContext& context_;
   Record& record_;
   std::optional<Begun<T>> begun_;
@@ -345,21 +314,20 @@ class FirstIterations {
 template <std::floating_point T>
 std::optional<Begun<T>> begin_with_trials(const SolverChoice& solver, const Problem& problem,
                                           const PreconditionerInput<T>& input, LinearSystem<T>& system,
-                                          const OperatorMaker<T>& maker, MadeOperators<T>& made,
+                                          const OperatorMaker<T>& maker, RunOperator<T>& made,
                                           const RunContext& context, Record& record) {
   FirstIterations<T> first(solver, problem, input, system, maker, made, context, record);
-  if (made.runner_up) first.choose_by_products();
   first.tune();
   return std::move(first.begun());
 }
 
 template std::optional<Begun<double>> begin_with_trials(const SolverChoice&, const Problem&,
                                                         const PreconditionerInput<double>&, LinearSystem<double>&,
-                                                        const OperatorMaker<double>&, MadeOperators<double>&,
+                                                        const OperatorMaker<double>&, RunOperator<double>&,
                                                         const RunContext&, Record&);
 template std::optional<Begun<float>> begin_with_trials(const SolverChoice&, const Problem&,
                                                        const PreconditionerInput<float>&, LinearSystem<float>&,
-                                                       const OperatorMaker<float>&, MadeOperators<float>&,
+                                                       const OperatorMaker<float>&, RunOperator<float>&,
                                                        const RunContext&, Record&);
 
 }  // namespace femcg::solver

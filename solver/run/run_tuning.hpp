@@ -34,16 +34,15 @@ bool may_be_persistent(const SolverChoice& solver);
 
 /// Runs the first iterations of CG on the first load as timing trials; returns their state, if there were any.
 ///
-/// If a runner-up was made, both operators multiply, and the faster is selected. Then follows run-time tuning of the
-/// operator's open options (Search), if the case asks for it and the solve allows it: each product uses another
-/// setting. The selected operator replaces `made.a`, and the record lists the trials. One process caches the best
-/// setting for later runs. Several processes tune only if requested (solver.tune: on), all with the same setting and by
-/// the time of the slowest, and cache nothing: otherwise their results are bitwise reproducible. `input`: of the
-/// preconditioner. Collective.
+/// Run-time tuning of the operator's open options (Search), if the case asks for it and the solve allows it: each
+/// product uses another setting. The operator with the best one replaces `made.a`, and the record lists the trials. One
+/// process caches the best setting for later runs. Several processes tune only if requested (solver.tune: on), all with
+/// the same setting and by the time of the slowest, and cache nothing: otherwise their results are bitwise
+/// reproducible. `input`: of the preconditioner. Collective.
 template <std::floating_point T>
 std::optional<Begun<T>> begin_with_trials(const SolverChoice& solver, const Problem& problem,
                                           const PreconditionerInput<T>& input, LinearSystem<T>& system,
-                                          const OperatorMaker<T>& maker, MadeOperators<T>& made,
+                                          const OperatorMaker<T>& maker, RunOperator<T>& made,
                                           const RunContext& context, Record& record);
 
 }  // namespace femcg::solver

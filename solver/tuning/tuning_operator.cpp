@@ -1,12 +1,14 @@
 #include "solver/tuning/tuning_operator.hpp"
 
+#include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
 #include "operators/capabilities.hpp"
+#include "operators/ordering.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/stopwatch.hpp"
-#include "solver/prediction/timing_trial.hpp"
 
 namespace femcg::solver {
 
@@ -14,6 +16,46 @@ using operators::MultiVector;
 using operators::Operator;
 using operators::Scalar;
 using operators::Vector;
+
+namespace {
+
+/// y = A x and, if `energy` is not null, x'Ax, with vectors in the ordering of another operator of the same matrix and
+/// device. Returns the seconds of the product, including the wait for it but not the conversions to A's own ordering
+/// and back.
+template <std::floating_point T>
+double timed_product(const Operator<T>& a, const Operator<T>& ordered_as, const Vector<T>& x, Vector<T>& y,
+                     Scalar* energy) {
+  const auto timed = [&](const Vector<T>& from, Vector<T>& to) {
+    operators::synchronize(a.device());
+    const auto begin = std::chrono::steady_clock::now();
+    a.apply(from, to, energy);
+    operators::synchronize(a.device());
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  };
+  if (&a == &ordered_as || (a.ordering().size() == 0 && ordered_as.ordering().size() == 0)) return timed(x, y);
+  const Vector<T> from = operators::to_ordering(a, operators::from_ordering(ordered_as, x));
+  Vector<T> to(a.size(), a.device());
+  const double seconds = timed(from, to);
+  operators::copy(operators::to_ordering(ordered_as, operators::from_ordering(a, to)), y);
+  return seconds;
+}
+
+}  // namespace
+
+template <std::floating_point T>
+CgCheckpoint<T> iterate_with_trials(const Operator<T>& trials, std::int64_t iterations, const Vector<T>& b,
+                                    std::vector<double>& x, CgOptions<T> options) {
+  options.loop = CgLoop::launched;
+  options.captured = false;
+  options.check_every = 1;
+  const std::int64_t begun = options.before != nullptr ? options.before->result.iterations : 0;
+  options.max_iterations = std::min(options.max_iterations, begun + iterations);
+  if (options.method == CgMethod::automatic) options.method = CgMethod::classic;
+  CgCheckpoint<T> state;
+  options.after = &state;
+  conjugate_gradients<T>(trials, b, x, options);
+  return state;
+}
 
 template <std::floating_point T>
 TuningOperator<T>::TuningOperator(Operator<T>& start, Search& search, TuningMeans<T> means)
@@ -100,6 +142,10 @@ std::unique_ptr<Operator<T>> TuningOperator<T>::finish() {
   return std::move(made_.at(conversion_of(search_.best())));
 }
 
+template CgCheckpoint<double> iterate_with_trials(const Operator<double>&, std::int64_t, const Vector<double>&,
+                                                  std::vector<double>&, CgOptions<double>);
+template CgCheckpoint<float> iterate_with_trials(const Operator<float>&, std::int64_t, const Vector<float>&,
+                                                 std::vector<double>&, CgOptions<float>);
 template class TuningOperator<double>;
 template class TuningOperator<float>;
 

@@ -3,14 +3,22 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <vector>
 
 #include "operators/capabilities.hpp"
 #include "operators/operator.hpp"
+#include "solver/krylov/cg.hpp"
 #include "solver/krylov/recurrence.hpp"
 #include "solver/tuning/search.hpp"
 #include "solver/tuning/tunable.hpp"
 
 namespace femcg::solver {
+
+/// Runs `iterations` iterations of CG with an operator whose products are trials, in launched kernels, and returns its
+/// state, from which CG resumes with another operator (CgOptions::before). Ignores `loop` and `captured`.
+template <std::floating_point T>
+CgCheckpoint<T> iterate_with_trials(const operators::Operator<T>& trials, std::int64_t iterations,
+                                    const operators::Vector<T>& b, std::vector<double>& x, CgOptions<T> options);
 
 /// Functions by which a tuning operator makes other settings, and limits their cost.
 template <std::floating_point T>

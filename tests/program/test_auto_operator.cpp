@@ -1,15 +1,11 @@
-// Timing trials of two operators within CG, and `operator: auto` as seen by its user.
+// `operator: auto`: its choice, and how its user sees it.
 
 #include <doctest/doctest.h>
 
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <thread>
 
 #include "operators/catalogue.hpp"
-#include "operators/ordering.hpp"
 #include "solver/prediction/choice.hpp"
-#include "solver/prediction/timing_trial.hpp"
 #include "tests/device.hpp"
 #include "tests/forms.hpp"
 #include "tests/program.hpp"
@@ -18,70 +14,10 @@ using namespace femcg;
 using namespace femcg::solver;
 namespace tests = femcg::tests;
 using operators::Device;
-using operators::Operator;
-using operators::Vector;
 using tests::contains;
 using tests::shell;
 
 namespace {
-
-/// An operator with a minimum duration that counts its products.
-class Slow final : public Operator<double> {
- public:
-  Slow(std::unique_ptr<Operator<double>> a, double seconds)
-      : Operator<double>(a->size(), a->device()), a_(std::move(a)), seconds_(seconds) {}
-  void diagonal(Vector<double>& d) const override { a_->diagonal(d); }
-  operators::Footprint footprint() const override { return a_->footprint(); }
-  const Vector<std::int32_t>& ordering() const override { return a_->ordering(); }
-  int products() const { return products_; }
-
- private:
-  void multiply(const Vector<double>& x, Vector<double>& y, operators::Scalar* energy) const override {
-    ++products_;
-    std::this_thread::sleep_for(std::chrono::duration<double>(seconds_));
-    a_->apply(x, y, energy);
-  }
-  void multiply_multi_vector(const operators::MultiVector<double>& x, operators::MultiVector<double>& y,
-                             double*) const override {
-    a_->apply(x, y);
-  }
-  std::unique_ptr<Operator<double>> a_;
-  double seconds_;
-  mutable int products_ = 0;
-};
-
-/// A system of a few thousand unknowns, with operators made by name.
-struct SmallSystem {
-  SmallSystem() : small(tests::make_form(mesh::CellShape::quadrilateral, 2, {24, 24, 1})) {
-    matrices = operators::assemble_element_matrices(small.form);
-    matrix = std::make_shared<operators::CsrMatrix<double>>(operators::assemble<double>(small.form, matrices));
-    Vector<double> load(small.form.unknowns);
-    for (std::int64_t i = 0; i < load.size(); ++i) load[i] = 1.0 + 0.5 * std::sin(static_cast<double>(i));
-    b = operators::copied(load, tests::device());
-  }
-  std::unique_ptr<Operator<double>> make(const char* name) const {
-    operators::Ingredients<double> from;
-    from.device = tests::device();
-    from.form = &small.form;
-    from.element_matrices = &matrices;
-    from.matrix = matrix;
-    return operators::find_operator(name)->make<double>(from, {});
-  }
-  tests::SmallForm small;
-  operators::ElementMatrices matrices;
-  std::shared_ptr<const operators::CsrMatrix<double>> matrix;
-  Vector<double> b;
-};
-
-double largest_difference(const std::vector<double>& a, const std::vector<double>& b) {
-  double largest = 0, scale = 0;
-  REQUIRE(a.size() == b.size());
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    largest = std::max(largest, std::abs(a[i] - b[i]));
-    scale = std::max(scale, std::abs(b[i]));
-  }
-  return largest / scale;
-}
 
 /// Case of the program: a square, whose solution does not depend on the operator.
 const std::string square =
@@ -89,100 +25,6 @@ const std::string square =
     "'output.probes={centre: [0.5, 0.5]}' --output made ";
 
 }  // namespace
-
-TEST_CASE("each of two operators makes four products in turn, the first of which does not count; then one makes all") {
-  const SmallSystem system;
-  const Slow first(system.make("csr"), 0.002), runner_up(system.make("csr"), 0.0005);
-  const TrialOperator<double> both(first, runner_up);
-  Vector<double> y(both.size(), both.device());
-  for (int product = 0; product < 12; ++product) {
-    both.apply(system.b, y);
-    CHECK(first.products() == (product < 8 ? product / 2 + 1 : product - 3));
-    CHECK(runner_up.products() == (product < 8 ? (product + 1) / 2 : 4));
-    CHECK((both.first_seconds() > 0) == (product >= 2));
-    CHECK((both.runner_up_seconds() > 0) == (product >= 3));
-  }
-  CHECK(both.first_seconds() >= 0.002);
-  CHECK(both.runner_up_seconds() >= 0.0005);
-}
-
-TEST_CASE("a product of either is that of both, whatever their orderings") {
-  const SmallSystem system;
-  const auto csr = system.make("csr"), pjds = system.make("pjds");
-  REQUIRE(pjds->ordering().size() > 0);
-  for (const auto& [first, runner_up] : {std::pair{&csr, &pjds}, std::pair{&pjds, &csr}}) {
-    const TrialOperator<double> both(**first, **runner_up);
-    const Vector<double> x = operators::to_ordering(both, system.b);
-    Vector<double> expected(both.size(), both.device());
-    csr->apply(system.b, expected);
-    const Vector<double> natural = operators::copied(expected, Device::host);
-    for (int product = 0; product < 10; ++product) {
-      Vector<double> y(both.size(), both.device());
-      operators::Scalar energy(both.device()), of_csr(both.device());
-      both.apply(x, y, &energy);
-      csr->apply(system.b, expected, &of_csr);
-      const Vector<double> came = operators::copied(operators::from_ordering(both, y), Device::host);
-      for (std::int64_t i = 0; i < came.size(); ++i) CHECK(came[i] == doctest::Approx(natural[i]).epsilon(1e-12));
-      CHECK(energy.value() == doctest::Approx(of_csr.value()).epsilon(1e-12));
-    }
-  }
-}
-
-TEST_CASE("CG goes on from a trial, with another operator in another ordering, to the same solution") {
-  const SmallSystem system;
-  CgOptions<double> options;
-  options.tolerance = 1e-10;
-  options.method = CgMethod::classic;  // a persistent kernel cannot resume a direction
-  const auto csr = system.make("csr"), pjds = system.make("pjds");
-  std::vector<double> exact;
-  const CgResult alone = conjugate_gradients(*csr, system.b, exact, options);
-  REQUIRE(alone.reason == StopReason::converged);
-  for (const auto& [first, runner_up] : {std::pair{&csr, &pjds}, std::pair{&pjds, &csr}}) {
-    std::vector<double> x;
-    const TimingTrial<double> trial = try_both<double>(**first, "a", **runner_up, "b", system.b, x, options);
-    CHECK(trial.state.result.reason == StopReason::max_iterations);
-    CHECK(trial.state.result.iterations == 8);
-    CHECK_FALSE(trial.selection.why.empty());
-    CgOptions<double> rest = options;
-    rest.before = &trial.state;
-    const CgResult all = conjugate_gradients(**runner_up, system.b, x, rest);
-    CHECK(all.reason == StopReason::converged);
-    CHECK(all.true_relative_residual <= 1e-10);
-    CHECK(largest_difference(x, exact) < 1e-8);
-    // Iteration numbers and times continue as in one loop.
-    REQUIRE(all.history.size() == static_cast<std::size_t>(all.iterations) + 1);
-    for (std::size_t i = 1; i < all.history.size(); ++i) {
-      CHECK(all.history[i].number == all.history[i - 1].number + 1);
-      CHECK(all.history[i].seconds >= all.history[i - 1].seconds);
-    }
-    CHECK(all.iterations >= alone.iterations - 2);
-    CHECK(all.iterations <= alone.iterations + 2);
-    CHECK(all.seconds >= trial.state.result.seconds);
-  }
-}
-
-TEST_CASE("a trial that is over is over, and iterations have the limit that was asked for") {
-  const SmallSystem system;
-  const auto csr = system.make("csr"), sell = system.make("sell");
-  std::vector<double> x;
-  CgOptions<double> options;
-  options.max_iterations = 3;
-  const TimingTrial<double> short_one = try_both<double>(*csr, "csr", *sell, "sell", system.b, x, options);
-  CHECK(short_one.state.result.iterations == 3);
-  if (csr->device() == Device::host) {  // a GPU makes some products to load its kernels
-    CHECK_FALSE(short_one.selection.runner_up);
-    CHECK(contains(short_one.selection.why, "over before"));
-  }
-  options.max_iterations = 20;
-  const TimingTrial<double> first = try_both<double>(*csr, "csr", *sell, "sell", system.b, x, options);
-  options.before = &first.state;
-  CHECK(conjugate_gradients(*csr, system.b, x, options).iterations == 20);
-  options.before = nullptr;
-  Vector<double> zero(csr->size(), csr->device());
-  operators::clear(zero);
-  const TimingTrial<double> converged = try_both<double>(*csr, "csr", *sell, "sell", zero, x, options);
-  CHECK(converged.state.result.reason == StopReason::converged);
-}
 
 TEST_CASE("auto gives the solution of any operator, and says what it took and why") {
   const auto solve = [](const std::string& more) {
@@ -212,46 +54,58 @@ TEST_CASE("auto gives the solution of any operator, and says what it took and wh
   }
 }
 
-TEST_CASE("with multigrid from degree 2 on auto is matrix-free, and no speed of the machine is asked for") {
-  const auto result_of = [](const std::string& more) {
+TEST_CASE("with multigrid from degree 2 on auto is matrix-free, with several loads on the host csr") {
+  const auto operator_of = [](const std::string& more) {
     const tests::Result run = shell(
         "$femcg run" + square + "--set degree=2 --set mesh.box.cells=[20,20] --set solver.preconditioner=multigrid " +
         more + "&& cat made/result.json >&2");
     INFO(run.err);
     REQUIRE(run.status == 0);
-    return nlohmann::json::parse(run.err);
+    return nlohmann::json::parse(run.err)["operator"];
   };
-  const nlohmann::json one = result_of("");
-  CHECK(one["operator"]["requested"] == "auto");
-  CHECK(one["operator"]["name"] == "matrix-free");
-  CHECK(contains(one["operator"]["why"].get<std::string>(), "multigrid needs few products"));
-  CHECK(one["seconds"]["prediction"] == 0);
-  const nlohmann::json several = result_of("--set 'loads={one: {source: 1}, two: {source: 2}}' ");
-  CHECK_FALSE(contains(several["operator"]["why"].get<std::string>(), "multigrid needs few products"));
-  CHECK(several["seconds"]["prediction"] > 0);
+  for (const auto& [more, name] :
+       {std::pair{"", "matrix-free"}, std::pair{"--set 'loads={one: {source: 1}, two: {source: 2}}' ", "csr"}}) {
+    const nlohmann::json op = operator_of(more);
+    CHECK(op["requested"] == "auto");
+    CHECK(op["name"] == name);
+    CHECK(contains(op["why"].get<std::string>(), "multigrid needs few products"));
+  }
 }
 
-TEST_CASE("on a GPU auto is matrix-free for one load, but a matrix of degree 1 of simplices, and of few unknowns") {
-  const auto taken = [](const tests::SmallForm& small, RuleInput of) {
-    of.form = &small.form;
-    of.preconditioner = "jacobi";
-    of.device = Device::cuda;
-    const auto decision = decide_by_rule(of);
-    return decision ? decision->named.name : "";
-  };
+TEST_CASE("auto goes by shape, degree, unknowns, loads, loop and device") {
   const bool on_gpu = operators::cuda_device_in_use().has_value();  // which assembles
   for (const mesh::CellShape shape : mesh::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree) {
       CAPTURE(mesh::name(shape));
       CAPTURE(degree);
-      const tests::SmallForm small = tests::make_form(shape, degree, {3, 3, mesh::dimension(shape) == 3 ? 3 : 1});
-      const bool is_tensor = mesh::is_tensor(shape), is_plane = mesh::dimension(shape) == 2,
-                 has_matrix = on_gpu && degree <= (is_plane    ? 3
+      const bool is_tensor = mesh::is_tensor(shape), is_plane = mesh::dimension(shape) == 2;
+      const tests::SmallForm small = tests::make_form(shape, degree, {3, 3, is_plane ? 1 : 3});
+      const auto taken = [&](PredictionInput of, std::string_view preconditioner = "jacobi") {
+        of.form = &small.form;
+        of.preconditioner = find_preconditioner(preconditioner);
+        const OperatorDecision decision = decide(of, 1);
+        CHECK(decision.why.starts_with(decision.named.name + ", since "));
+        return decision.named.name;
+      };
+      const bool few_on_gpu = on_gpu && degree <= (is_plane    ? 3
                                                    : is_tensor ? 0
-                                                               : 2);
-      CHECK(taken(small, {}) == (has_matrix ? "csr" : !is_tensor && degree == 1 ? "" : "matrix-free"));
-      if (degree > 1) CHECK(taken(small, {.loads = 2}).empty());
-      if (degree > 1) CHECK(taken(small, {.loop = CgLoop::launched}).empty());
+                                                               : 2),
+                 is_short = degree <= (!is_tensor ? 2
+                                       : is_plane ? 1
+                                                  : 0),
+                 has_cells = shape == mesh::CellShape::tetrahedron && degree > 2;
+      CHECK(taken({.device = Device::cuda}) == (few_on_gpu ? "csr" : "matrix-free"));
+      CHECK(taken({.device = Device::host}) == (is_short ? "sell" : has_cells ? "lma-gather" : "matrix-free"));
+      CHECK(taken({.device = Device::host, .loop = CgLoop::fused}) == "matrix-free");
+      CHECK(taken({.device = Device::host}, "tensor") == "matrix-free");
+      const bool is_hexahedron = shape == mesh::CellShape::hexahedron;
+      CHECK(taken({.device = Device::host, .systems = 8}) == (is_hexahedron && degree == 4 ? "matrix-free" : "csr"));
+      if (!on_gpu) continue;
+      const bool by_cells = is_hexahedron || (shape == mesh::CellShape::tetrahedron && degree == 4);
+      CHECK(taken({.device = Device::cuda, .systems = 8}) == (by_cells ? "matrix-free" : "csr"));
+      CHECK(taken({.device = Device::cuda, .loop = CgLoop::launched}) == (is_tensor || degree > 1 ? "matrix-free"
+                                                                          : is_plane              ? "sell"
+                                                                                                  : "csr"));
     }
 }
 
@@ -286,19 +140,16 @@ TEST_CASE("auto takes a matrix where cells would lose numbers that single precis
   CHECK_FALSE(contains(usual.out, "add up numbers"));
 }
 
-TEST_CASE(
-    "check says what auto would take and what the first three operators are expected to take, and solves nothing") {
+TEST_CASE("check says what auto takes and what that is expected to take, and solves nothing") {
   const tests::Result check = shell("$femcg check" + square + "; test -e made && echo written");
   CHECK(contains(check.out, "  operator: auto\n"));
-  CHECK(contains(check.out, "# What the first 3 of "));
-  CHECK(contains(check.out, "operators are expected to take (femcg predict shows all):\n#   operator "));
-  CHECK(contains(check.out, "# operator auto: "));
+  CHECK(contains(check.out, "# What it is expected to take (femcg predict shows all operators):\n#   operator "));
+  CHECK(contains(check.out, "\n#   sell "));
+  CHECK(contains(check.out, "# operator auto: sell, since "));
   CHECK_FALSE(contains(check.out, "written"));
-  const auto table = check.out.substr(check.out.find(" product iteration "));
-  CHECK(std::ranges::count(table.substr(0, table.find("# operator auto: ")), '\n') == 4);
-  const tests::Result named = tests::program_run("check" + square + "--operator sell");
+  const tests::Result named = tests::program_run("check" + square + "--operator csr");
   CHECK_FALSE(contains(named.out, "# operator auto"));
-  CHECK(contains(named.out, "# What the first 3 of "));
+  CHECK(contains(named.out, "\n#   csr "));
 }
 
 TEST_CASE("predict shows times, and beside measured ones how far they are off") {
@@ -388,7 +239,8 @@ TEST_CASE("compare says below its table what auto would take, and its regret by 
   }
   REQUIRE(chosen != nullptr);
   const auto seconds = [&](const nlohmann::json& record) {
-    return record["seconds"]["assembly"].get<double>() + record["seconds"]["conversion"].get<double>() +
+    const auto& of = record["seconds"];
+    return of["assembly"].get<double>() + of["conversion"].get<double>() + of["preconditioner"].get<double>() +
            iterations / record["solve"]["iterations_per_second"].get<double>();
   };
   double best = seconds(*chosen);
@@ -400,7 +252,19 @@ TEST_CASE("compare says below its table what auto would take, and its regret by 
   const tests::Result matrix =
       tests::program_run("matrix $matrices/laplace.mtx --device cpu --iterations 5 --repetitions 2 --output made");
   CHECK(matrix.status == 0);
-  CHECK(contains(matrix.out, "\n  auto takes "));
+  CHECK_FALSE(contains(matrix.out, "auto takes"));  // of cases
+}
+
+TEST_CASE("compare judges auto by the preconditioner that is taken") {
+  const tests::Result run = shell(
+      "$femcg compare" + square +
+      "--set mesh.box.cell=triangle --set degree=2 --set mesh.box.cells=[80,80] --operators sell,matrix-free --set "
+      "'compare.sweep={preconditioner: [auto, jacobi]}' --quiet > table; cat made/compare.json >&2");
+  REQUIRE(run.status == 0);
+  std::map<std::string, std::string> taken;
+  for (const auto& record : nlohmann::json::parse(run.err))
+    if (record["comparison"].contains("auto")) taken[record["solve"]["preconditioner"]] = record["operator"]["name"];
+  CHECK(taken == std::map<std::string, std::string>{{"jacobi", "sell"}, {"multigrid", "matrix-free"}});
 }
 
 TEST_CASE("without a GPU device: auto is no reason for words" * tests::needs_no_gpu()) {

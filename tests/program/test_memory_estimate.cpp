@@ -308,6 +308,19 @@ TEST_CASE("check prints the estimate, run keeps it beside the peak") {
   CHECK(result["memory"]["estimated_device_bytes"] == 0);
 }
 
+TEST_CASE("without memory for the matrix auto takes what needs none, and says what is lacking" * limits_addresses()) {
+  constexpr double beside_program = 600 * megabyte;  // the matrix takes 930 MB, matrix-free 200 MB
+  const tests::Result run = tests::shell(
+      fmt::format("ulimit -v {:.0f}\n", (addresses_of_program + beside_program) / 1024) +
+      "$femcg run $cases/minimal.yaml --device cpu --threads 1 --set 'mesh={box: {cells: [900,900], cell: triangle}}' "
+      "--set degree=2 --set equation.source=1 --set solver.preconditioner=jacobi --set solver.max_iterations=3 --set "
+      "output.vtu=false --output made");
+  INFO(run.out, run.err);
+  CHECK(run.status == 1);  // three iterations do not converge
+  CHECK(tests::contains(run.out, "  operator    matrix-free"));
+  CHECK(tests::contains(run.out, "auto: matrix-free, since operator 'sell' needs about "));
+}
+
 TEST_CASE("a run that does not fit ends with status 3; in a comparison the next operator still runs" *
           limits_addresses()) {
   // The matrix and the element matrices take 700 MB, matrix-free 20 MB; measuring the copy bandwidth takes 270 MB.

@@ -9,7 +9,6 @@
 
 #include "mesh/base/vector_register.hpp"
 #include "operators/catalogue.hpp"
-#include "solver/prediction/timing_trial.hpp"
 #include "solver/tuning/cached_tuning.hpp"
 #include "solver/tuning/tunable.hpp"
 #include "solver/tuning/tuning_operator.hpp"

@@ -1,4 +1,4 @@
-// Predicted times of operators, and the choice that auto makes from them.
+// Predicted times of operators.
 
 #include <doctest/doctest.h>
 
@@ -74,17 +74,6 @@ const Prediction& of(const std::string& name, const std::vector<Prediction>& all
   return *found;
 }
 
-Prediction made_up(const std::string& name, double iteration, double loops, double conversion = 0,
-                   double assembly = 0) {
-  Prediction prediction;
-  prediction.op.name = name;
-  prediction.product = prediction.iteration = iteration;
-  prediction.loops = loops;
-  prediction.conversion = conversion;
-  prediction.assembly = assembly;
-  return prediction;
-}
-
 }  // namespace
 
 TEST_CASE("bandwidths between measured sizes are on a line over the logarithm") {
@@ -148,7 +137,7 @@ TEST_CASE("twice the bytes over twice the bandwidth take as long") {
   }
 }
 
-TEST_CASE("a single long row makes ellpack hopeless, and auto never takes it") {
+TEST_CASE("a single long row makes ellpack hopeless") {
   std::vector<std::int32_t> lengths(400000, 3);
   lengths[7] = 60;
   const CsrMatrix<double> matrix = rows_of(lengths);
@@ -159,9 +148,6 @@ TEST_CASE("a single long row makes ellpack hopeless, and auto never takes it") {
         predict<double>(prediction_input(nullptr, device), {{"ellpack", {}, {}}, {"csr", {}, {}}, {"sell", {}, {}}},
                         nullptr, &matrix, model, rates);
     if (of("ellpack", all).possible()) CHECK(of("ellpack", all).product > 2 * of("csr", all).product);
-    const OperatorDecision decision = decide(all);
-    CHECK(all[decision.first].op.name != "ellpack");
-    if (decision.runner_up) CHECK(all[*decision.runner_up].op.name != "ellpack");
   }
   lengths[7] = 300000;  // the padding exceeds the limit
   const CsrMatrix<double> arrow = rows_of(lengths);
@@ -170,7 +156,6 @@ TEST_CASE("a single long row makes ellpack hopeless, and auto never takes it") {
                                    BandwidthModel(rates), rates);
   CHECK_FALSE(of("ellpack", all).possible());
   CHECK(of("ellpack", all).not_possible.find("sell") != std::string::npos);
-  CHECK(decide(all).why.starts_with("csr is the only operator that can be had"));
 }
 
 TEST_CASE("a GPU waits for the thread that goes along the longest row") {
@@ -189,31 +174,6 @@ TEST_CASE("a GPU waits for the thread that goes along the longest row") {
   CHECK(uneven > 500e-6);
 }
 
-TEST_CASE("where memory is too small for a matrix, auto takes what needs none, and says what was lacking") {
-  const auto small = tests::make_form(CellShape::hexahedron, 3, {6, 6, 6});
-  const Rates rates = round_rates();
-  const BandwidthModel model(rates);
-  const MatrixRows<double> rows(small.form);
-  const auto need = [&](const char* name) {
-    const operators::Options none;
-    const MemoryUser user{operators::find_operator(name), &none, Device::host, find_preconditioner("jacobi")};
-    const bool assembled = user.row->needs == operators::Needs::matrix;
-    return need_of_run<double>(user, small.form, assembled ? &rows : nullptr).host_bytes;
-  };
-  REQUIRE(need("matrix-free") < need("csr") / 2);
-  PredictionInput of_little = prediction_input(&small.form);
-  of_little.available = [bytes = need("matrix-free") + 1000](Device) { return bytes; };
-  const auto all = predict<double>(of_little, all_operators_of(Device::host), &rows, nullptr, model, rates);
-  CHECK_FALSE(of("csr", all).possible());
-  const OperatorDecision decision = decide(all);
-  CHECK(all[decision.first].op.name == "matrix-free");
-  CHECK(decision.why.find("it needs about ") != std::string::npos);
-  CHECK(decision.why.find("free") != std::string::npos);
-  of_little.available = [](Device) { return std::int64_t{1000}; };
-  const auto none = predict<double>(of_little, all_operators_of(Device::host), &rows, nullptr, model, rates);
-  CHECK_THROWS_AS(decide(none), InputError);
-}
-
 TEST_CASE("a matrix has about as many entries as its cells tell") {
   for (const CellShape shape :
        {CellShape::triangle, CellShape::quadrilateral, CellShape::tetrahedron, CellShape::hexahedron})
@@ -230,107 +190,17 @@ TEST_CASE("a matrix has about as many entries as its cells tell") {
     }
 }
 
-TEST_CASE("with multigrid from degree 2 on, operators that cannot share its levels' tables are not looked at") {
-  const Rates rates = round_rates();
-  const BandwidthModel model(rates);
-  const auto names_for = [&](const char* preconditioner, int degree) {
-    const auto small = tests::make_form(CellShape::tetrahedron, degree, {4, 4, 4});
-    PredictionInput of = prediction_input(&small.form);
-    of.preconditioner = find_preconditioner(preconditioner);
-    of.iterations = 1;  // too few iterations to assemble a matrix
-    std::optional<MatrixRows<double>> rows;
-    std::vector<std::string> names;
-    for (const Prediction& each : predict_all<double>(of, model, rates, rows)) names.push_back(each.op.name);
-    return names;
-  };
-  CHECK(names_for("multigrid", 2) == std::vector<std::string>{"matrix-free"});
-  CHECK(names_for("multigrid", 1).size() > 2);
-  CHECK(names_for("jacobi", 2).size() > 2);
-}
-
-TEST_CASE("a matrix is not even counted where that alone takes longer than the answer") {
-  const auto small = tests::make_form(CellShape::hexahedron, 4, {4, 4, 4});
-  PredictionInput few = prediction_input(&small.form);
-  few.iterations = 1;
-  const Rates rates = round_rates();
-  const std::vector<Prediction> fast{made_up("matrix-free", 1e-6, 1)}, slow{made_up("matrix-free", 100, 1)};
-  CHECK_FALSE(may_assemble(few, 8, fast, rates));
-  CHECK(may_assemble(few, 8, slow, rates));
-  CHECK(may_assemble(few, 8, {}, rates));
-  // The time of multigrid's cycles does not depend on the matrix, except with several loads.
-  std::vector<Prediction> with_cycles{made_up("matrix-free", 1e-6, 1)};
-  with_cycles.front().preconditioner = 100;
-  few.preconditioner = find_preconditioner("multigrid");
-  CHECK_FALSE(may_assemble(few, 8, with_cycles, rates));
-  few.systems = 8;
-  CHECK(may_assemble(few, 8, with_cycles, rates));
-}
-
-TEST_CASE("the rival is whoever may gain more than making it costs") {
-  // 1000 iterations of 1 s and of 1.1 s: if the model is wrong by 15%, b gains 43 s.
-  const double gain = 1000 * (1 - 1.1 / 1.15), tried = 4 * 1.1;
-  const auto runner_up = [&](double conversion) {
-    return decide({made_up("a", 1, 1000), made_up("b", 1.1, 1000, conversion), made_up("c", 2, 1000)});
-  };
-  CHECK(runner_up(gain - tried - 1).runner_up == std::size_t{1});
-  CHECK(runner_up(0).first == 0);
-  const OperatorDecision alone = runner_up(gain - tried + 1);
-  CHECK_FALSE(alone.runner_up);
-  CHECK(alone.why.find("longer than it can gain") != std::string::npos);
-  CHECK(alone.why.starts_with("a is expected to take "));
-  // A candidate that is more than 15% slower is not tried.
-  const OperatorDecision far = decide({made_up("a", 1, 1000), made_up("b", 1.16, 1000)});
-  CHECK_FALSE(far.runner_up);
-  CHECK(far.why.find("(16% more)") != std::string::npos);
-  CHECK(far.why.find("gain") == std::string::npos);
-  // The first choice need not be first in the list; the set-up time counts.
-  CHECK(decide({made_up("a", 1, 10, 0, 100), made_up("b", 2, 10)}).first == 1);
-  CHECK(decide({made_up("a", 1, 1000, 0, 100), made_up("b", 2, 1000)}).first == 0);
-  CHECK_THROWS_AS(decide({}), InputError);
-}
-
-TEST_CASE("products decide, and a tie is called a tie") {
-  const ProductSelection won = judge("csr", 1.0, "sell", 0.9);
-  CHECK(won.runner_up);
-  CHECK(won.why.find("sell takes the place") != std::string::npos);
-  const ProductSelection lost = judge("csr", 1.0, "sell", 1.2);
-  CHECK_FALSE(lost.runner_up);
-  CHECK_FALSE(lost.tie);
-  for (const double near : {0.97, 1.0, 1.03}) {
-    const ProductSelection tie = judge("csr", 1.0, "sell", near);
-    CHECK(tie.tie);
-    CHECK_FALSE(tie.runner_up);
-    CHECK(tie.why.find("a tie, and csr stays") != std::string::npos);
-  }
-}
-
 TEST_CASE("regret is the time that auto's choice loses against the best that was measured") {
-  const std::vector<Prediction> expected{made_up("a", 1, 100), made_up("b", 1.05, 100), made_up("c", 3, 100)};
-  // b's products are faster than a's, so b replaces a: 20 + 100 x 0.9 = 110 s; c would take 100 s.
-  const std::vector<Measured> measured{{"a", 1.0, 10, 1.0}, {"b", 0.8, 20, 0.9}, {"c", 0.7, 20, 0.8}};
-  const auto regret = regret_of_auto(expected, measured);
-  REQUIRE(regret);
-  CHECK(regret->chosen == 1);
-  CHECK(regret->best == 2);
-  CHECK(regret->of_solution);
-  CHECK(regret->regret == doctest::Approx(0.1));
-  // p is faster alone and slower within CG, which the trial measures.
-  const auto within =
-      regret_of_auto({made_up("p", 1, 100), made_up("s", 1.05, 100)}, {{"p", 0.5, 10, 2.0}, {"s", 0.6, 10, 1.0}});
-  REQUIRE(within);
-  CHECK(within->chosen == 1);
-  CHECK(within->why.find("1.60 s with p and 600 ms with s") != std::string::npos);
-  // No trials precede a persistent kernel.
-  std::vector<Prediction> persistent{made_up("p", 1, 100), made_up("s", 1.05, 100)};
-  persistent[0].persistent = true;
-  CHECK(regret_of_auto(persistent, {{"p", 0.5, 10, 2.0}, {"s", 0.6, 10, 1.0}})->chosen == 0);
+  // 20 + 100 x 0.9 = 110 s; c takes 100 s.
+  const Regret regret = regret_of(1, "", {{"a", 1.0, 10, 1.0}, {"b", 0.8, 20, 0.9}, {"c", 0.7, 20, 0.8}}, 100);
+  CHECK(regret.chosen == 1);
+  CHECK(regret.best == 2);
+  CHECK(regret.of_solution);
+  CHECK(regret.regret == doctest::Approx(0.1));
   // Without times of CG, the regret is that of products.
-  const auto of_products = regret_of_auto(expected, {{"a", 1.0, 10, 0}, {"b", 1.0, 20, 0}, {"c", 0.5, 20, 0}});
-  REQUIRE(of_products);
-  CHECK(of_products->chosen == 0);
-  CHECK_FALSE(of_products->of_solution);
-  CHECK(of_products->regret == doctest::Approx(1));
-  CHECK_FALSE(regret_of_auto({expected[0]}, {measured[0]}));
+  const Regret of_products = regret_of(0, "", {{"a", 1.0, 10, 0}, {"b", 1.0, 20, 0}, {"c", 0.5, 20, 0}}, 100);
+  CHECK_FALSE(of_products.of_solution);
+  CHECK(of_products.regret == doctest::Approx(1));
 }
 
 TEST_CASE("what is too small for a GPU stays on the processor, and a sentence says so") {
