@@ -36,16 +36,20 @@ namespace {
 
 // Seconds of one thread for making an operator's ingredients, measured on processors with 2 threads and with 16 next to
 // a GPU; the threads divide all of this work.
-constexpr double a_cell = 0.8e-6;               // per element matrix, of any size
-constexpr double a_multiply_add = 1 / 11e9;     // per multiply-add for its entries
-constexpr double a_contribution = 8e-9;         // per entry of an element matrix added to the matrix
-constexpr double a_listed_dof = 45e-9;          // per cell and dof, while the matrix's rows are counted
-constexpr double a_byte_stored = 2e-9;          // per byte of a format, first page faults included
-constexpr double a_byte_to_gpu = 1 / 6.5e9;     // per byte of the matrix and derived data; for all threads
-constexpr double a_contribution_on_gpu = 1e-9;  // the same if a GPU assembles; includes the copy to the host
-constexpr double start_on_gpu = 0.01;
-constexpr double a_patched_cell = 0.3e-6;  // per cell in patches and blocks of cells, on the host and for a GPU
-constexpr double a_patched_dof = 50e-9;    // per cell and dof there
+constexpr double a_cell = 0.8e-6;            // per element matrix, of any size
+constexpr double a_multiply_add = 1 / 11e9;  // per multiply-add for its entries
+constexpr double a_contribution = 8e-9;      // per entry of an element matrix added to the matrix
+constexpr double a_listed_dof = 45e-9;       // per cell and dof, while the matrix's rows are counted
+constexpr double a_byte_stored = 2e-9;       // per byte of a format, first page faults included
+constexpr double a_patched_cell = 0.3e-6;    // per cell in blocks of cells, and per cell and dof there
+constexpr double a_patched_dof = 50e-9;
+
+// The same for a GPU, measured on an H200 with 16 threads; "for all": whatever their number.
+constexpr double start_of_assembly = 1.5e-3, a_contribution_on_gpu = 2.3e-9;  // for all, with the copy to the host
+constexpr double start_of_rows = 0.5e-3, a_byte_to_gpu = 1 / 10e9;            // of a format; for all
+constexpr double start_of_patches = 3e-3, a_cell_for_gpu = 0.5e-6, a_dof_for_gpu = 90e-9;
+constexpr double a_stored_cell = 0.15e-6,
+                 a_stored_product = 0.35e-9;  // of element matrices, with n^2 products; for all
 
 double cell_dofs(const BilinearForm& form) { return static_cast<double>(form.cells()) * form.dofs_per_cell(); }
 
@@ -59,7 +63,7 @@ double seconds_of_element_matrices(const BilinearForm& form, int threads) {
 double seconds_of_assembly(const Needs needs, const BilinearForm& form, Device device, int threads) {
   if (needs == Needs::form) return 0;
   if (needs == Needs::matrix && device == Device::cuda && operators::can_assemble_on_gpu(form))
-    return start_on_gpu + cell_dofs(form) * form.dofs_per_cell() * a_contribution_on_gpu;
+    return start_of_assembly + cell_dofs(form) * form.dofs_per_cell() * a_contribution_on_gpu;
   double seconds = seconds_of_element_matrices(form, threads);
   if (needs == Needs::matrix)
     seconds += cell_dofs(form) * (a_listed_dof + form.dofs_per_cell() * a_contribution) / threads;
@@ -69,14 +73,17 @@ double seconds_of_assembly(const Needs needs, const BilinearForm& form, Device d
 double seconds_of_conversion(const OperatorDescription& row, const PredictionInput& of,
                              const operators::StorageEstimate& estimate, int threads) {
   const auto stored = static_cast<double>(estimate.product.stored_bytes);
-  const double patches = row.needs == Needs::matrix
-                             ? 0
-                             : (of.form->cells() * a_patched_cell + cell_dofs(*of.form) * a_patched_dof) / threads;
-  // The GPU computes cell data itself.
-  if (of.device == Device::cuda)
-    return row.needs == Needs::matrix ? (stored + static_cast<double>(estimate.making)) * a_byte_to_gpu : patches;
-  if (estimate.keeps_matrix) return 0;
-  return stored * a_byte_stored / threads + patches;
+  if (row.needs == Needs::matrix) {
+    if (of.device == Device::cuda) return start_of_rows + stored * a_byte_to_gpu;
+    return estimate.keeps_matrix ? 0 : stored * a_byte_stored / threads;
+  }
+  const double cells = of.form->cells(), dofs = cell_dofs(*of.form);
+  if (of.device == Device::host)
+    return (stored * a_byte_stored + cells * a_patched_cell + dofs * a_patched_dof) / threads;
+  const double element_matrices = row.needs == Needs::element_matrices
+                                      ? cells * a_stored_cell + dofs * of.form->dofs_per_cell() * a_stored_product
+                                      : 0;
+  return start_of_patches + (cells * a_cell_for_gpu + dofs * a_dof_for_gpu) / threads + element_matrices;
 }
 
 /// True if the vector kernels are a library's, one launch after the other.
