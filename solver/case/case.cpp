@@ -51,8 +51,40 @@ std::optional<BoundaryKind> boundary_kind(const MapReader& entries) {
   return entries.has("value") ? BoundaryKind::value : entries.has("flux") ? BoundaryKind::flux : BoundaryKind::transfer;
 }
 
+/// Resistance of layers in series, sum of thickness / conductivity; 0 without layers.
+double resistance_of_layers(const MapReader& condition) {
+  const auto value = condition.find("layers");
+  if (!value) return 0;
+  const std::string right = "{thickness: 0.01, conductivity: 0.04}";
+  double resistance = 0;
+  if (const auto layers = value->items(fmt::format("a list of layers, such as [{}]", right)))
+    for (const ValueReader& layer : *layers) {
+      if (!layer.is(Kind::map)) {
+        layer.must_be("a layer, such as " + right);
+        continue;
+      }
+      const MapReader keys(layer);
+      const auto number = [&](const std::string& key) {
+        if (!keys.has(key)) layer.note(fmt::format("{} has no {}; it must be such as {}", layer.path(), key, right));
+        return keys.read(key, 1.0, [](const ValueReader& item) { return item.number(); });
+      };
+      resistance += number("thickness") / number("conductivity");
+    }
+  return resistance;
+}
+
+/// Transfer coefficient of a surface behind layers: 1 / (1 / transfer + layers), or 1 / layers if it has the ambient
+/// value (`transfer` is null).
+Expression through_layers(double layers, const Expression* transfer, const Place& place, const std::string& path) {
+  if (transfer == nullptr) return {fmt::format("{}", 1 / layers), place, path};
+  if (const auto h = transfer->constant()) return {fmt::format("{}", *h / (1 + *h * layers)), place, path};
+  return {fmt::format("({0})/(1 + ({0})*{1})", transfer->text(), layers), place, path};
+}
+
 void read_boundary(const MapReader& top, Case& to) {
-  const std::string right = "exactly one of {value: u}, {flux: diffusion du/dn} or {transfer: h, ambient: u}";
+  const std::string right =
+      "exactly one of {value: u}, {flux: diffusion du/dn}, {transfer: h, ambient: u} or {layers: [...], ambient: u}, "
+      "perhaps with transfer";
   const auto value = top.find("boundary");
   if (!value) return;
   const auto groups = value->entries("group: {value: 0}");
@@ -73,6 +105,10 @@ void read_boundary(const MapReader& top, Case& to) {
     condition.transfer = expression("transfer");
     condition.ambient = expression("ambient");
     check_constant(condition.transfer, group.path() + ".transfer", not_negative, top.problems());
+    condition.layers = resistance_of_layers(entries);
+    if (condition.layers > 0)
+      condition.transfer = through_layers(condition.layers, entries.has("transfer") ? &condition.transfer : nullptr,
+                                          entries.find("layers")->place(), group.path() + ".transfer");
     to.problem.boundary.push_back(std::move(condition));
   }
 }

@@ -214,19 +214,40 @@ KeyDescription ambient() {
           .unit = of_solution};
 }
 
+/// Layers of a boundary that the mesh does not have.
+KeyDescription layers() {
+  const auto positive = [](std::string_view name, std::string_view meaning, std::string_view unit) {
+    return KeyDescription{.name = name, .kind = number, .meaning = meaning, .unit = unit, .rule = positive_number};
+  };
+  const KeyDescription layer{.name = "",
+                             .kind = map,
+                             .meaning = "A layer, whatever their order",
+                             .inside = {positive("thickness", "Thickness of the layer", of_lengths),
+                                        positive("conductivity", "Conductivity across it", "that of diffusion")},
+                             .required = {"thickness", "conductivity"}};
+  return {.name = "layers",
+          .kind = list,
+          .meaning =
+              "Layers outside the mesh, such as insulation: their resistances thickness / conductivity are in "
+              "series with 1 / transfer; without transfer u is ambient behind them",
+          .inside = {layer}};
+}
+
 KeyDescription boundary() {
   const KeyDescription condition{
       .name = "",
       .kind = map,
-      .meaning = "What holds on this group or side of a box: value, flux, or transfer and ambient",
+      .meaning = "What holds on this group or side of a box: value, flux, or transfer, layers or both with ambient",
       .inside = {prescribed_value(),
                  prescribed_flux(),
                  {.name = "transfer",
                   .kind = expression,
                   .meaning = "Not negative, in diffusion du/dn = transfer (ambient - u) (Robin)",
                   .unit = "such as W/(m^2 K) for heat"},
-                 ambient()},
-      .one_of = {{"value"}, {"flux"}, {"transfer", "ambient"}},
+                 ambient(),
+                 layers()},
+      .one_of =
+          {{"value"}, {"flux"}, {"transfer", "ambient"}, {"layers", "ambient"}, {"layers", "transfer", "ambient"}},
   };
   return {.name = "boundary",
           .kind = names,

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iterator>
+#include <set>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -283,15 +285,12 @@ bool MapReader::has(const std::string& key) const {
 }
 
 std::optional<std::size_t> MapReader::alternative() const {
-  std::optional<std::size_t> only;
-  for (std::size_t i = 0; i < described_->one_of.size(); ++i) {
-    const auto& keys = described_->one_of[i];
-    const auto there = std::ranges::count_if(keys, [&](std::string_view key) { return has(std::string(key)); });
-    if (there == 0) continue;
-    if (only || there != std::ssize(keys)) return std::nullopt;
-    only = i;
-  }
-  return only;
+  const auto is_there = [&](std::string_view key) { return has(std::string(key)); };
+  std::set<std::string_view> there;
+  for (const auto& keys : described_->one_of) std::ranges::copy_if(keys, std::inserter(there, there.end()), is_there);
+  for (std::size_t i = 0; i < described_->one_of.size(); ++i)
+    if (std::set(described_->one_of[i].begin(), described_->one_of[i].end()) == there) return i;
+  return std::nullopt;
 }
 
 std::int64_t MapReader::whole(const std::string& key, std::int64_t fallback, std::int64_t least,

@@ -20,7 +20,8 @@ struct BoundaryCondition {
   Place place;
   BoundaryKind kind = BoundaryKind::value;
   Expression value = 0.0;  ///< of kind value or flux
-  Expression transfer = 0.0;
+  Expression transfer = 0.0;  ///< through the layers, too
+  double layers = 0;          ///< resistance of layers that the mesh does not have, sum of thickness / conductivity
   Expression ambient = 0.0;
 };
 

@@ -108,6 +108,13 @@ Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space, cons
   unit_boundary_ = make_unit_boundary(*this);
   if (data.loads.empty()) loads_.emplace_back(*this, LoadData{"", data.source, data.boundary});
   for (const LoadData& load : data.loads) loads_.emplace_back(*this, load);
+  for (const BoundaryCondition& condition : data.boundary) {
+    if (condition.layers == 0) continue;
+    const auto h = condition.transfer.constant();
+    warnings_.push_back(fmt::format(
+        "boundary.{}: its layers, of resistance {:.6g}, make it {{transfer: {}, ambient: {}}}", condition.group,
+        condition.layers, h ? fmt::format("{:.6g}", *h) : condition.transfer.text(), condition.ambient.text()));
+  }
   for (const Load& load : loads_) warnings_.insert(warnings_.end(), load.warnings().begin(), load.warnings().end());
 }
 

@@ -1,4 +1,4 @@
-// Curved domains and the cases of cases/ with geometries, on the host or on a GPU; needs Gmsh.
+// Curved domains and cases of cases/, on the host or on a GPU; most need Gmsh.
 
 #include <doctest/doctest.h>
 
@@ -176,6 +176,26 @@ TEST_CASE("a keyway weakens a shaft by a little" * needs_gmsh()) {
   CHECK(quantities.maximum > 0.4);
   CHECK(quantities.integral < M_PI / 4);
   CHECK(quantities.integral > 0.8 * M_PI / 4);
+}
+
+TEST_CASE("a furnace's wall behind wool and steel: thermal resistances in series") {
+  const solver::Case resolved = solver::read_case(source_directory() / "cases/furnace_wall.yaml");
+  const mesh::Mesh mesh = solver::make_mesh(resolved.mesh);
+  const Solved solved = solve(resolved, mesh, "csr", tolerance);
+  check_on_device(solved, resolved, mesh);
+  const solver::Quantities quantities =
+      solver::measure(*solved.problem, solved.problem->loads().front(),
+                      solver::locate_probes(resolved.output.probes, mesh), solved.dofs);
+  const double outside = 0.05 / 0.06 + 0.003 / 45 + 1.0 / 10,
+               heat = (1200 - 25) / (1.0 / 50 + 0.23 / 1.2 + outside);  // through a square metre
+  CHECK(quantities.flux.at("left") == doctest::Approx(heat).epsilon(1e-9));
+  CHECK(quantities.flux.at("right") == doctest::Approx(-heat).epsilon(1e-9));
+  CHECK(quantities.probes[0].second == doctest::Approx(25 + heat * outside).epsilon(1e-9));
+  const auto says = [](const std::string& warning) {
+    return warning.starts_with(
+        "boundary.right: its layers, of resistance 0.8334, make it {transfer: 1.07135, ambient: 25}");
+  };
+  CHECK(std::ranges::count_if(solved.problem->warnings(), says) == 1);
 }
 
 TEST_CASE("curved tetrahedra of a flange, heated in its bore: every operator of this device" * needs_gmsh()) {

@@ -255,17 +255,37 @@ TEST_CASE("a mesh file and its groups") {
   CHECK(to_yaml(again) == to_yaml(one));
 }
 
+TEST_CASE("layers outside the mesh are a resistance in series with the transfer") {
+  const auto condition = [](const std::string& text) {
+    const std::string layers = "layers: [{thickness: 0.1, conductivity: 0.5}, {thickness: 0.3, conductivity: 1}]";
+    const Case one = read_case(folder().write(
+        "layers.yaml", "mesh: {box: {cells: [2, 2]}}\nboundary: {left: {" + layers + ", ambient: 7" + text + "}}\n"));
+    const Case again = read_case(folder().write("again.yaml", to_yaml(one)));
+    CHECK(again.problem.boundary[0].transfer(1, 2, 0) == one.problem.boundary[0].transfer(1, 2, 0));
+    return one.problem.boundary[0];
+  };
+  CHECK(condition("").kind == BoundaryKind::transfer);
+  CHECK(condition("").layers == doctest::Approx(0.5));
+  CHECK(condition("").transfer.constant() == doctest::Approx(2));
+  CHECK(condition(", transfer: 2").transfer.constant() == doctest::Approx(1));
+  CHECK(condition(", transfer: 0").transfer.constant() == 0.0);
+  CHECK(condition(", transfer: x + y").transfer(1, 2, 0) == doctest::Approx(3 / (1 + 3 * 0.5)));
+  CHECK(condition(", transfer: x + y").ambient.constant() == 7.0);
+}
+
 TEST_CASE("all mistakes of a file are reported at once, each at its line and column") {
   const Sentences all = problems_of(cases / "mistakes.yaml");
+  const std::string condition =
+      "exactly one of {value: u}, {flux: diffusion du/dn}, {transfer: h, ambient: u} or {layers: [...], ambient: u}, "
+      "perhaps with transfer";
   const Sentences expected{
       ":5:1: unknown key 'degre'; did you mean 'degree'?",
       ":4:3: unknown key 'mesh.sise'; did you mean 'size'?",
       ":3:30: mesh.box.size has 3 numbers, but mesh.box.cells has 2",
       ":6:9: degree must be a whole number from 1 to 4, not 'two'",
       ":8:11: equation.source: in the expression '2 * sni(x)': unknown name 'sni' at character 5; did you mean 'sin'?",
-      ":10:9: boundary.left must be exactly one of {value: u}, {flux: diffusion du/dn} or {transfer: h, ambient: u}, "
-      "not '3'",
-      ":11:3: boundary.right must be exactly one of {value: u}, {flux: diffusion du/dn} or {transfer: h, ambient: u}",
+      ":10:9: boundary.left must be " + condition + ", not '3'",
+      ":11:3: boundary.right must be " + condition,
       ":13:14: solver.tolerance must be a number above 0 and below 1, not '-1'"};
   for (const std::string& sentence : expected) CHECK_MESSAGE(std::ranges::find(all, sentence) != all.end(), sentence);
   CHECK(std::ranges::count_if(all, [](const auto& s) {
@@ -386,6 +406,19 @@ TEST_CASE("equation, boundary and exact solution") {
   CHECK(contains(problem("boundary: {left: {ambient: 1}}\n"), ":2:12: boundary.left must be exactly one of"));
   CHECK(contains(problem("boundary: {left: {value: 1, transfer: 1, ambient: 0}}\n"), "exactly one of"));
   CHECK(contains(problem("boundary: {left: {transfer: -1, ambient: 0}}\n"), ":2:29: boundary.left.transfer must be"));
+  CHECK(contains(problem("boundary: {left: {layers: [{thickness: 1, conductivity: 2}]}}\n"),
+                 ":2:12: boundary.left must be"));
+  CHECK(contains(
+      problem("boundary: {left: {layers: [{thickness: 1}], ambient: 0}}\n"),
+      ":2:28: boundary.left.layers[0] has no conductivity; it must be such as {thickness: 0.01, conductivity"));
+  CHECK(contains(problem("boundary: {left: {layers: [{thickness: 0, conductivity: 2}], ambient: 0}}\n"),
+                 "boundary.left.layers[0].thickness must be a positive number, not '0'"));
+  CHECK(contains(problem("boundary: {left: {layers: [2], ambient: 0}}\n"),
+                 "boundary.left.layers[0] must be a layer, such as {thickness: 0.01, conductivity: 0.04}, not '2'"));
+  CHECK(contains(problem("boundary: {left: {layers: 2, ambient: 0}}\n"),
+                 "boundary.left.layers must be a list of layers"));
+  CHECK(contains(problem("boundary: {left: {layers: [{thickness: 1, conductivity: 2, color: 3}], ambient: 0}}\n"),
+                 "unknown key 'boundary.left.layers[0].color'"));
   CHECK(contains(problem("boundary: {left: {value: {box: 1}}}\n"), ":2:26: boundary.left.value must be a number or"));
 }
 
