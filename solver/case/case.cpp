@@ -577,6 +577,7 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   to.problem.quadrature = static_cast<int>(top.whole("quadrature", to.degree + 1, to.degree + 1, largest_quadrature));
   read_equation(top, to);
   read_boundary(top, to);
+  to.problem.symmetry = static_cast<int>(top.whole("symmetry"));
   if (const auto exact = top.find("exact")) to.problem.exact = exact->field();
   read_loads(top, to);
   read_ordering(top, to);

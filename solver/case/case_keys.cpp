@@ -578,6 +578,13 @@ const KeyDescription& case_keys() {
                .rule = whole_from(2, 16)},
               equation(),
               boundary(),
+              {.name = "symmetry",
+               .kind = whole,
+               .meaning =
+                   "Number of copies of the mesh that make the whole, of which areas, volumes, integrals, fluxes "
+                   "and the balance then are",
+               .default_value = "1",
+               .rule = whole_from(1, 10'000)},
               loads(),
               {.name = "exact",
                .kind = field,

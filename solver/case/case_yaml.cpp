@@ -299,6 +299,7 @@ std::string to_yaml(const Case& resolved) {
   emit(out, resolved.problem.source);
   out << EndMap;
   emit(out, resolved.problem.boundary);
+  out << Key << "symmetry" << Value << resolved.problem.symmetry;
   emit(out, resolved.problem.loads);
   if (resolved.problem.exact) {
     out << Key << "exact" << Value;

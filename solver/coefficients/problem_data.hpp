@@ -42,6 +42,7 @@ struct ProblemData {
   std::optional<Field> exact;   ///< u, if known
   int quadrature = 2;           ///< mesh::cell_quadrature's n
   UnknownOrder unknown_order = UnknownOrder::first_touch;
+  int symmetry = 1;  ///< number of copies of the mesh that make the whole: areas, integrals and fluxes are of the whole
 };
 
 /// A point at which the solution is reported.

@@ -323,7 +323,17 @@ Quantities measure(const Problem& problem, const Load& load, const Probes& probe
                cell_values(space, location->cell, dofs))(0);
     quantities.probes.emplace_back(name, problem.shared().sum(value));
   }
+  if (problem.data().symmetry > 1) quantities.multiply_sums(problem.data().symmetry);
   return quantities;
+}
+
+void Quantities::multiply_sums(double factor) {
+  integral *= factor;
+  for (auto& [name, inflow] : flux) inflow *= factor;
+  for (auto& [name, group] : groups)
+    for (double* each : {&group.area, &group.flux, &group.gradient_flux}) *each *= factor;
+  for (auto& [name, region] : regions) region.volume *= factor;
+  for (double* each : {&balance.in, &balance.out, &balance.sources, &balance.sinks}) *each *= factor;
 }
 
 }  // namespace femcg::solver

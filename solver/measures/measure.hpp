@@ -49,6 +49,9 @@ struct Quantities {
   std::map<std::string, RegionQuantities> regions;
   Balance balance;
   std::vector<std::pair<std::string, double>> probes;
+
+  /// Multiplies everything that is a sum over the mesh: areas, volumes, integrals, fluxes and the balance.
+  void multiply_sums(double factor);
 };
 
 /// Location of each probe; empty on processes that leave it to another one.
@@ -66,7 +69,7 @@ std::optional<operators::FunctionOnGpu> function_on_gpu(const Problem& problem, 
 
 /// `flux`: the consistent flux of the solution, so that all fluxes and the integral of the source add up to zero as
 /// exactly as the system was solved. Extremes and integrals over cells are computed on the GPU if the solution is
-/// there; `on_gpu` may be null.
+/// there; `on_gpu` may be null. Sums are those of the whole, ProblemData::symmetry times those of the mesh.
 Quantities measure(const Problem& problem, const Load& load, const Probes& probes, std::span<const double> dofs,
                    const BoundaryFlux& flux, const operators::FunctionOnGpu* on_gpu = nullptr);
 /// The same; also computes the flux.

@@ -108,6 +108,11 @@ Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space, cons
   unit_boundary_ = make_unit_boundary(*this);
   if (data.loads.empty()) loads_.emplace_back(*this, LoadData{"", data.source, data.boundary});
   for (const LoadData& load : data.loads) loads_.emplace_back(*this, load);
+  if (data.symmetry > 1)
+    warnings_.push_back(
+        fmt::format("symmetry: areas, volumes, integrals, fluxes and the balance are those of the whole, "
+                    "{} times those of the mesh",
+                    data.symmetry));
   for (const BoundaryCondition& condition : data.boundary) {
     if (condition.layers == 0) continue;
     const auto h = condition.transfer.constant();

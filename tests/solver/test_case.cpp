@@ -146,6 +146,7 @@ TEST_CASE("every key arrives where it belongs") {
   CHECK(one.mesh.refine == 1);
   CHECK(one.degree == 3);
   CHECK(one.problem.quadrature == 5);
+  CHECK(one.problem.symmetry == 4);
   CHECK_FALSE(one.problem.diffusion.everywhere);
   CHECK(one.problem.diffusion.by_region.at("box")(2, 0, 0) == 5);
   CHECK((*one.problem.source.everywhere)(0.7, 0, 0) == -1);
@@ -322,6 +323,7 @@ TEST_CASE("wrong types and values say what would be right") {
   CHECK(problem("degree: 2.0\n") == ":2:9: degree must be a whole number from 1 to 4, not '2.0'");
   CHECK(problem("degree: [2]\n") == ":2:9: degree must be a whole number from 1 to 4, not a list");
   CHECK(problem("degree:\n  a: 2\n") == ":3:3: degree must be a whole number from 1 to 4, not a map");
+  CHECK(problem("symmetry: 0\n") == ":2:11: symmetry must be a whole number from 1 to 10000, not '0'");
   CHECK(contains(problem("quadrature: 17\n"), ":2:13: quadrature must be a whole number from 2 to 16"));
   CHECK(problem("degree: 3\nquadrature: 3\n") == ":3:13: quadrature must be a whole number from 4 to 16, not '3'");
   CHECK(contains(problem("quadrature: 99999999999999999999\n"), "quadrature must be"));

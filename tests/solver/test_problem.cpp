@@ -70,6 +70,33 @@ TEST_CASE("a wall between a given temperature and a fluid: the textbook's series
     }
 }
 
+TEST_CASE("a quarter with symmetry: 4 has the sums of the whole, and the values") {
+  const auto measured = [](double side, const std::vector<std::string>& cooled, int symmetry) {
+    solver::Case made = make_case(2, "2 + x*y*(1 - x)*(1 - y)", "3");
+    for (const std::string& group : cooled) made.problem.boundary.push_back(transfer_on(group, "5", "20"));
+    made.problem.symmetry = symmetry;
+    const int cells = static_cast<int>(std::lround(8 * side));
+    const mesh::Mesh mesh = mesh::make_box({CellShape::quadrilateral, {cells, cells, 1}, {side, side, 1}});
+    const Solved solved = solve(made, mesh, "csr");
+    return solver::measure(*solved.problem, solved.problem->loads().front(), {}, solved.dofs);
+  };
+  const solver::Quantities whole = measured(1, {"left", "right", "bottom", "top"}, 1),
+                           quarter = measured(0.5, {"left", "bottom"}, 4);
+  const auto same = [](double a, double b) { CHECK(a == doctest::Approx(b).epsilon(1e-8)); };
+  same(quarter.minimum, whole.minimum);
+  same(quarter.maximum, whole.maximum);
+  same(quarter.integral, whole.integral);
+  same(quarter.regions.at("box").volume, 1);
+  same(quarter.regions.at("box").mean, whole.regions.at("box").mean);
+  same(quarter.flux.at("left"), whole.flux.at("left") + whole.flux.at("right"));
+  same(quarter.groups.at("bottom").area, 2);
+  same(quarter.groups.at("bottom").mean, whole.groups.at("bottom").mean);
+  same(quarter.groups.at("left").gradient_flux, 2 * whole.groups.at("left").gradient_flux);
+  same(quarter.balance.sources, 3);
+  same(quarter.balance.out, whole.balance.out);
+  CHECK(std::abs(quarter.balance.relative_error()) < 1e-8);
+}
+
 TEST_CASE("regions carry their own diffusion, source and exact solution") {
   mesh::Mesh mesh = mesh::make_box({CellShape::quadrilateral, {4, 2, 1}, {2, 1, 1}});
   mesh.region_names = {"soft", "hard"};
