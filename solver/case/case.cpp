@@ -113,6 +113,46 @@ void read_boundary(const MapReader& top, Case& to) {
   }
 }
 
+/// Reads the power of a point source.
+double read_power(const ValueReader& point, const MapReader& keys) {
+  if (!keys.has("power")) point.note(point.path() + " has no power; it must be such as {power: 5}");
+  return keys.read("power", 0.0, [](const ValueReader& value) { return value.number(); });
+}
+
+void read_points(const MapReader& top, Case& to) {
+  const auto value = top.find("points");
+  if (!value) return;
+  const auto points = value->entries("name: {at: [0.5, 0.5], power: 5}");
+  if (!points) return;
+  for (const ValueReader& point : *points) {
+    if (!point.is(Kind::map)) {
+      point.must_be("a point and its power, such as {at: [0.5, 0.5], power: 5}");
+      continue;
+    }
+    const MapReader keys(point);
+    PointSource source{{point.key(), {}, point.place()}, read_power(point, keys)};
+    if (const auto at = keys.find("at"))
+      read_point(*at, known_dimension(to.mesh), source.at.point);
+    else
+      point.note(point.path() + " has no at; it must be such as {at: [0.5, 0.5], power: 5}");
+    to.problem.points.push_back(std::move(source));
+  }
+}
+
+/// Reads the power of one point in a load.
+void read_load_point(const ValueReader& point, LoadData& to) {
+  const auto known = std::ranges::find_if(to.points, [&](const PointSource& at) { return at.at.name == point.key(); });
+  if (known == to.points.end()) {
+    std::vector<std::string> names;
+    for (const PointSource& each : to.points) names.push_back(each.at.name);
+    point.problems().add(point.key_place(), fmt::format("{}: 'points' has no point {}{}", point.path(),
+                                                        in_quotes(point.key()), did_you_mean(point.key(), names)));
+    return;
+  }
+  if (!point.is(Kind::map)) return point.must_be("a power, such as {power: 5}");
+  known->power = read_power(point, MapReader(point));
+}
+
 /// Key of a condition of this kind in a load: the transfer coefficient belongs to the matrix.
 std::string_view key_in_load(BoundaryKind kind) {
   return kind == BoundaryKind::value ? "value" : kind == BoundaryKind::flux ? "flux" : "ambient";
@@ -157,12 +197,15 @@ void read_loads(const MapReader& top, Case& to) {
   if (to.problem.exact)
     value->problems().add(value->key_place(), "'exact' is the solution for one load; leave it out, or the loads");
   for (const ValueReader& entry : *loads) {
-    LoadData load{entry.key(), to.problem.source, to.problem.boundary};
+    LoadData load{entry.key(), to.problem.source, to.problem.boundary, to.problem.points};
     const MapReader keys(entry);
     load.source = keys.read("source", load.source, [](const ValueReader& source) { return source.field(); });
     if (const auto boundary = keys.find("boundary"))
       if (const auto groups = boundary->entries("group: {value: 0}"))
         for (const ValueReader& group : *groups) read_load_condition(group, to, load);
+    if (const auto points = keys.find("points"))
+      if (const auto entries = points->entries("name: {power: 5}"))
+        for (const ValueReader& point : *entries) read_load_point(point, load);
     if (!is_name(load.name))
       value->problems().add(entry.key_place(),
                             fmt::format("loads: {} is no name; it must be text in UTF-8 without control "
@@ -577,6 +620,7 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   to.problem.quadrature = static_cast<int>(top.whole("quadrature", to.degree + 1, to.degree + 1, largest_quadrature));
   read_equation(top, to);
   read_boundary(top, to);
+  read_points(top, to);
   to.problem.symmetry = static_cast<int>(top.whole("symmetry"));
   if (const auto exact = top.find("exact")) to.problem.exact = exact->field();
   read_loads(top, to);

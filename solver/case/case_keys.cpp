@@ -256,6 +256,26 @@ KeyDescription boundary() {
           .inside = {condition}};
 }
 
+KeyDescription power() {
+  return {.name = "power",
+          .kind = number,
+          .meaning = "Integral of the source at the point",
+          .unit = "such as W, in the plane W/m, for heat"};
+}
+
+KeyDescription points() {
+  const KeyDescription coordinate{"", number, "A coordinate", {}, of_lengths};
+  const KeyDescription point{
+      .name = "",
+      .kind = map,
+      .meaning = "A point that has a source",
+      .inside = {{.name = "at", .kind = list, .meaning = "The point", .fewest = 2, .most = 3, .inside = {coordinate}},
+                 power()},
+      .required = {"at", "power"},
+  };
+  return {.name = "points", .kind = names, .meaning = "Sources at points, by names", .fewest = 0, .inside = {point}};
+}
+
 KeyDescription loads() {
   const KeyDescription condition{
       .name = "",
@@ -279,6 +299,15 @@ KeyDescription loads() {
                .meaning = "What differs, by group of the case's `boundary`",
                .fewest = 0,
                .inside = {condition}},
+              {.name = "points",
+               .kind = names,
+               .meaning = "Other powers, by names of the case's `points`",
+               .fewest = 0,
+               .inside = {{.name = "",
+                           .kind = map,
+                           .meaning = "The point with another power",
+                           .inside = {power()},
+                           .required = {"power"}}}},
           },
   };
   return {.name = "loads",
@@ -578,6 +607,7 @@ const KeyDescription& case_keys() {
                .rule = whole_from(2, 16)},
               equation(),
               boundary(),
+              points(),
               {.name = "symmetry",
                .kind = whole,
                .meaning =

@@ -12,26 +12,11 @@
 
 namespace femcg::solver {
 
-namespace {
-
-/// Names of fields in the files other than the solution and those of OutputField.
-constexpr std::array<std::string_view, 5> taken_names{"exact", "error", "region", "group", "normal_flux"};
-
-bool is_taken(std::string_view name) {
-  const auto names_it = [&](OutputField field) {
-    const std::string_view own = solver::name(field);
-    return field != OutputField::u && (name == own || name == std::string(own) + "_magnitude");
-  };
-  return std::ranges::find(taken_names, name) != taken_names.end() || std::ranges::any_of(all_output_fields, names_it);
-}
-
-/// Dimension of a box; 0 for a file, whose dimension is not known yet.
 int known_dimension(const MeshChoice& mesh) {
   const auto* box = std::get_if<mesh::BoxOptions>(&mesh.source);
   return box ? mesh::dimension(box->shape) : 0;
 }
 
-/// Reads a point with as many coordinates as the mesh has, if known; further coordinates keep their values.
 bool read_point(const ValueReader& value, int dimension, std::array<double, 3>& point) {
   const auto coordinates = value.items("a point, such as [0.5, 0.5]");
   if (!coordinates) return false;
@@ -43,6 +28,19 @@ bool read_point(const ValueReader& value, int dimension, std::array<double, 3>& 
   }
   for (std::size_t axis = 0; axis < count; ++axis) point[axis] = (*coordinates)[axis].number().value_or(0.0);
   return true;
+}
+
+namespace {
+
+/// Names of fields in the files other than the solution and those of OutputField.
+constexpr std::array<std::string_view, 5> taken_names{"exact", "error", "region", "group", "normal_flux"};
+
+bool is_taken(std::string_view name) {
+  const auto names_it = [&](OutputField field) {
+    const std::string_view own = solver::name(field);
+    return field != OutputField::u && (name == own || name == std::string(own) + "_magnitude");
+  };
+  return std::ranges::find(taken_names, name) != taken_names.end() || std::ranges::any_of(all_output_fields, names_it);
 }
 
 void read_probe(const ValueReader& probe, int dimension, OutputChoice& to) {

@@ -136,6 +136,17 @@ void emit(YAML::Emitter& out, const std::vector<BoundaryCondition>& boundary) {
   out << EndMap;
 }
 
+void emit(YAML::Emitter& out, const std::vector<PointSource>& points, int dimension) {
+  if (points.empty()) return;
+  out << Key << "points" << Value << BeginMap;
+  for (const PointSource& source : points) {
+    out << Key << source.at.name << Value << Flow << BeginMap << Key << "at" << Value;
+    emit_numbers(out, source.at.point, dimension);
+    out << Key << "power" << Value << fmt::format("{}", source.power) << EndMap;
+  }
+  out << EndMap;
+}
+
 void emit(YAML::Emitter& out, const std::vector<LoadData>& loads) {
   if (loads.empty()) return;
   out << Key << "loads" << Value << BeginMap;
@@ -152,6 +163,13 @@ void emit(YAML::Emitter& out, const std::vector<LoadData>& loads) {
                                                        : "value")
             << Value << (transfer ? condition.ambient : condition.value).text() << EndMap;
       }
+      out << EndMap;
+    }
+    if (!load.points.empty()) {
+      out << Key << "points" << Value << BeginMap;
+      for (const PointSource& source : load.points)
+        out << Key << source.at.name << Value << Flow << BeginMap << Key << "power" << Value
+            << fmt::format("{}", source.power) << EndMap;
       out << EndMap;
     }
     out << EndMap;
@@ -299,6 +317,7 @@ std::string to_yaml(const Case& resolved) {
   emit(out, resolved.problem.source);
   out << EndMap;
   emit(out, resolved.problem.boundary);
+  emit(out, resolved.problem.points, box ? mesh::dimension(box->shape) : 3);
   out << Key << "symmetry" << Value << resolved.problem.symmetry;
   emit(out, resolved.problem.loads);
   if (resolved.problem.exact) {

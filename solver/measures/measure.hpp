@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "mesh/locate.hpp"
 #include "operators/forms/check/cell_integrals.hpp"
 #include "solver/measures/boundary_flux.hpp"
+#include "solver/problem/located_points.hpp"
 #include "solver/problem/problem.hpp"
 
 namespace femcg::solver {
@@ -54,14 +54,13 @@ struct Quantities {
   void multiply_sums(double factor);
 };
 
-/// Location of each probe; empty on processes that leave it to another one.
-using Probes = std::vector<std::pair<std::string, std::optional<mesh::Location>>>;
+using Probes = LocatedPoints;
 
-/// Finds the cells of probes. A probe near a curved surface moves to its nearest point, with its distance in `warnings`
-/// (locate_on_surface). Throws InputError, with their places, for probes outside the mesh. Collective, like all
-/// functions here, if several processes have parts of the mesh.
-Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh, const operators::SharedDofs& shared = {},
-                     std::vector<std::string>* warnings = nullptr);
+/// locate_points of probes.
+inline Probes locate_probes(const std::vector<Probe>& probes, const mesh::Mesh& mesh,
+                            const operators::SharedDofs& shared = {}, std::vector<std::string>* warnings = nullptr) {
+  return locate_points(probes, "probe", mesh, shared, warnings);
+}
 
 /// A function of the problem's space on the GPU, to be set to each solution; empty if that does not pay, or there is no
 /// room.

@@ -189,6 +189,7 @@ Load::Load(const Problem& problem, LoadData data)
     : data_(std::move(data)), uniform_ambient_(ambient_of_all(data_.boundary)) {
   constrain(problem);
   add_source(problem);
+  add_points(problem);
   add_boundary_terms(problem);
   problem.shared().add_up(of_dofs_);
   if (uniform_ambient_) add_uniform_transfer(problem);
@@ -277,6 +278,24 @@ void Load::add_source(const Problem& problem) {
     sinks_ += of_block.out;
   }
   if (!field.constant()) note_unseen_source(problem, field);
+}
+
+/// Adds power phi_i(point).
+void Load::add_points(const Problem& problem) {
+  const mesh::FunctionSpace& space = *problem.form().space;
+  for (std::size_t k = 0; k < data_.points.size(); ++k) {
+    const double power = data_.points[k].power;
+    const std::optional<mesh::Location>& location = problem.points()[k].second;
+    if (power == 0 || !location) continue;
+    given_ = true;
+    (power > 0 ? sources_ : sinks_) += std::abs(power);
+    const Eigen::VectorXd values =
+        space.basis()
+            .values(Eigen::Map<const Eigen::VectorXd>(location->coordinates.data(), space.mesh().dimension()))
+            .transpose();
+    const mesh::CellDofs dofs = space.dofs(location->cell);
+    for (std::size_t a = 0; a < dofs.size(); ++a) of_dofs_[dofs[a]] += power * values[static_cast<Eigen::Index>(a)];
+  }
 }
 
 /// Warns about a source that is narrower than the cells, which quadrature points may miss.

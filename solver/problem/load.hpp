@@ -35,7 +35,8 @@ class Load {
   std::optional<double> uniform_value() const { return uniform_value_; }
   std::optional<double> uniform_ambient() const { return uniform_ambient_; }
   const Field& source() const { return data_.source; }
-  /// Integrals of the positive and of the negative part of the source, both nonnegative, over this process's cells.
+  /// Integrals of the positive and of the negative part of the source, both nonnegative, over this process's cells, and
+  /// the powers of its points.
   double sources() const { return sources_; }
   double sinks() const { return sinks_; }
   /// Integral of the constant sources added on floating components so that the load balances.
@@ -50,6 +51,7 @@ class Load {
   void constrain(const Problem& problem);
   void add_source(const Problem& problem);
   void note_unseen_source(const Problem& problem, const FieldOnRegions& source);
+  void add_points(const Problem& problem);
   void add_boundary_terms(const Problem& problem);
   void add_uniform_transfer(const Problem& problem);
   void check_underflow(const Problem& problem) const;

@@ -106,7 +106,13 @@ Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space, cons
   check_diffusion();
   find_components();
   unit_boundary_ = make_unit_boundary(*this);
-  if (data.loads.empty()) loads_.emplace_back(*this, LoadData{"", data.source, data.boundary});
+  std::vector<Probe> points;
+  for (const PointSource& source : data.points) points.push_back(source.at);
+  points_ = locate_points(points, "point", space.mesh(), shared, &warnings_);
+  if (!points.empty())
+    warnings_.push_back(
+        "points: u grows beyond all bounds towards a point with power; its extremes depend on the mesh");
+  if (data.loads.empty()) loads_.emplace_back(*this, LoadData{"", data.source, data.boundary, data.points});
   for (const LoadData& load : data.loads) loads_.emplace_back(*this, load);
   if (data.symmetry > 1)
     warnings_.push_back(

@@ -12,6 +12,7 @@
 #include "operators/forms/element_matrices.hpp"
 #include "solver/coefficients/problem_data.hpp"
 #include "solver/problem/load.hpp"
+#include "solver/problem/located_points.hpp"
 #include "solver/problem/unit_boundary.hpp"
 
 namespace femcg::solver {
@@ -68,6 +69,8 @@ class Problem {
   const operators::BilinearForm& form() const { return form_; }
   /// At least one load.
   const std::vector<Load>& loads() const { return loads_; }
+  /// Locations of ProblemData::points.
+  const LocatedPoints& points() const { return points_; }
   /// Vector of the first load.
   const mesh::Array<double>& load() const { return loads_.front().values(); }
   /// Every boundary facet with its condition, in the order of cells.
@@ -131,6 +134,7 @@ class Problem {
   mesh::Array<double> masses_;
   UnitBoundary unit_boundary_;
   std::vector<std::string> warnings_;
+  LocatedPoints points_;
   std::vector<Load> loads_;
 };
 

@@ -47,6 +47,8 @@ std::string operator_key(const Case& resolved) {
   of.solution = {};
   of.problem.source = {Expression(0.0), {}, {}};
   for (BoundaryCondition& condition : of.problem.boundary) condition.value = condition.ambient = Expression(0.0);
+  of.problem.points.clear();
+  of.problem.symmetry = 1;
   of.problem.exact.reset();
   of.problem.loads.clear();
   of.solver.tolerance = SolverChoice().tolerance;

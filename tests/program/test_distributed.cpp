@@ -149,6 +149,7 @@ TEST_CASE("all that is measured of a solution is what one process measures, on a
       "mesh: {box: {cells: [3, 2, 2], cell: hexahedron, distort: 0.15}}\n"
       "equation: {diffusion: \"1 + x\", source: \"sin(pi*x) - y\"}\n"
       "boundary: {left: {value: \"y\"}, top: {value: \"z\"}, right: {transfer: 2, ambient: 1}, front: {flux: \"x\"}}\n"
+      "points: {middle: {at: [0.5, 0.5, 0.5], power: 0.3}, inside: {at: [0.9, 0.1, 0.3], power: -0.2}}\n"
       "solver: {operator: csr, tolerance: 1e-11}\n"
       "exact: \"x*y\"\n"
       "output: {vtu: false, probes: {vertex: [0.5, 0.5, 0.5], inside: [0.9, 0.1, 0.3]}}\n";

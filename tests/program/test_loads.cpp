@@ -62,6 +62,31 @@ TEST_CASE("several loads are worth it to find the iterations with degree 1 where
   CHECK(solved == doctest::Approx(5774).epsilon(0.25));   // iterations of CG in either case
 }
 
+TEST_CASE("loads have their own powers of points, and one operator") {
+  const Result run =
+      shell(file("case.yaml",
+                 "mesh: {box: {cells: [9, 7]}}\ndegree: 2\nequation: {source: 1}\nboundary: {all: {value: 0}}\n"
+                 "points: {a: {at: [0.3, 0.4], power: 2}, b: {at: [0.6, 0.7], power: -1}}\n"
+                 "loads: {both: {}, first: {points: {b: {power: 0}}}, none: {points: {a: {power: 0}, b: {power: 0}}}}\n"
+                 "solver: {device: cpu, tolerance: 1e-9}\noutput: {vtu: false, probes: {p: [0.5, 0.2]}}\n") +
+            "$femcg run case.yaml --quiet --output all && cat all/result.json && "
+            "$femcg run all/case.yaml --quiet --output again && cat again/result.json >&2");
+  REQUIRE(run.status == 0);
+  CHECK(json_of(run.err)["loads"][0]["quantities"] == json_of(run.out)["loads"][0]["quantities"]);
+  const auto loads = json_of(run.out)["loads"];
+  const auto value = [&](int load) { return loads[load]["quantities"]["probes"]["p"].get<double>(); };
+  const auto of_balance = [&](int load, const char* what) {
+    return loads[load]["quantities"]["balance"][what].get<double>();
+  };
+  CHECK(of_balance(0, "sources") == doctest::Approx(3));
+  CHECK(of_balance(0, "sinks") == doctest::Approx(1));
+  CHECK(of_balance(1, "sources") == doctest::Approx(3));
+  CHECK(of_balance(1, "sinks") == 0);
+  CHECK(of_balance(2, "sources") == doctest::Approx(1));
+  CHECK(value(1) > value(2));
+  CHECK(value(0) < value(1));
+}
+
 TEST_CASE("the vectors of a load are those of its problem alone, to the bit") {
   const mesh::Mesh mesh = mesh::make_box({mesh::CellShape::hexahedron, {4, 3, 3}, {1, 1, 1}, 0.1});
   solver::Case made = make_case(2, "1+x", "x*y");

@@ -147,6 +147,10 @@ TEST_CASE("every key arrives where it belongs") {
   CHECK(one.degree == 3);
   CHECK(one.problem.quadrature == 5);
   CHECK(one.problem.symmetry == 4);
+  REQUIRE(one.problem.points.size() == 1);
+  CHECK(one.problem.points[0].at.name == "spot");
+  CHECK(one.problem.points[0].at.point == std::array{0.5, 1.0, 0.25});
+  CHECK(one.problem.points[0].power == 6);
   CHECK_FALSE(one.problem.diffusion.everywhere);
   CHECK(one.problem.diffusion.by_region.at("box")(2, 0, 0) == 5);
   CHECK((*one.problem.source.everywhere)(0.7, 0, 0) == -1);
@@ -323,6 +327,17 @@ TEST_CASE("wrong types and values say what would be right") {
   CHECK(problem("degree: 2.0\n") == ":2:9: degree must be a whole number from 1 to 4, not '2.0'");
   CHECK(problem("degree: [2]\n") == ":2:9: degree must be a whole number from 1 to 4, not a list");
   CHECK(problem("degree:\n  a: 2\n") == ":3:3: degree must be a whole number from 1 to 4, not a map");
+  CHECK(problem("points: {a: {at: [0, 0]}}\n") == ":2:13: points.a has no power; it must be such as {power: 5}");
+  CHECK(problem("points: {a: {power: 2}}\n") ==
+        ":2:13: points.a has no at; it must be such as {at: [0.5, 0.5], power: 5}");
+  CHECK(contains(problem("points: {a: 3}\n"), ":2:13: points.a must be a point and its power, such as {at: [0.5"));
+  CHECK(contains(problem("points: {a: {at: [0, 0, 1], power: 1}}\n"),
+                 "points.a.at must be a point of 2 coordinates, not 3"));
+  CHECK(contains(problem("points: {a: {at: [0, 0], power: x}}\n"), ":2:33: points.a.power"));
+  CHECK(contains(problem("points: {laser: {at: [0, 0], power: 1}}\nloads: {one: {points: {lasr: {power: 2}}}}\n"),
+                 ":3:24: loads.one.points.lasr: 'points' has no point 'lasr'; did you mean 'laser'?"));
+  CHECK(contains(problem("points: {a: {at: [0, 0], power: 1}}\nloads: {one: {points: {a: {at: [1, 1], power: 2}}}}\n"),
+                 "unknown key 'loads.one.points.a.at'"));
   CHECK(problem("symmetry: 0\n") == ":2:11: symmetry must be a whole number from 1 to 10000, not '0'");
   CHECK(contains(problem("quadrature: 17\n"), ":2:13: quadrature must be a whole number from 2 to 16"));
   CHECK(problem("degree: 3\nquadrature: 3\n") == ":3:13: quadrature must be a whole number from 4 to 16, not '3'");

@@ -97,6 +97,59 @@ TEST_CASE("a quarter with symmetry: 4 has the sums of the whole, and the values"
   CHECK(std::abs(quarter.balance.relative_error()) < 1e-8);
 }
 
+TEST_CASE("the source at a point: Green's function of the square, at rate 2 p where both points are vertices") {
+  // By lines across, sum over odd n of 2 sinh(n pi / 2) sinh(n pi / 4) / (n pi sinh(n pi)).
+  constexpr double exact = 0.12163980885096216;
+  for (const CellShape shape : {CellShape::quadrilateral, CellShape::triangle})
+    for (const int degree : {1, 2}) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(degree);
+      std::vector<double> errors;
+      for (const int cells : {16, 64}) {
+        solver::Case made = make_case(degree, "0.5", "0");
+        made.problem.boundary = {value_on("all", "0")};
+        made.problem.points = {{{"middle", {0.5, 0.5, 0}, "test"}, 0.5}};
+        made.output.probes = {{"beside", {0.75, 0.5, 0}}};
+        const mesh::Mesh mesh = mesh::make_box({shape, {cells, cells, 1}, {1, 1, 1}});
+        const Solved solved = solve(made, mesh, "csr", 1e-12);
+        const solver::Quantities quantities =
+            solver::measure(*solved.problem, solved.problem->loads().front(),
+                            solver::locate_probes(made.output.probes, mesh), solved.dofs);
+        CHECK(quantities.balance.sources == doctest::Approx(0.5).epsilon(1e-14));
+        CHECK(std::abs(quantities.balance.relative_error()) < 1e-8);
+        errors.push_back(std::abs(quantities.probes[0].second - exact));
+      }
+      const double rate = std::log2(errors[0] / errors[1]) / 2;
+      CHECK(rate > 2 * degree - 0.3);
+      CHECK(rate < 2 * degree + 0.7);
+    }
+}
+
+TEST_CASE("what a source at one point does at another, one at the other does at the first") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= 4; ++degree) {
+      CAPTURE(mesh::name(shape));
+      CAPTURE(degree);
+      const bool is_plane = mesh::dimension(shape) == 2;
+      const mesh::Mesh mesh = mesh::make_box({shape, {4, 3, is_plane ? 1 : 3}, {1, 1, 1}, 0.2});
+      const std::array<std::array<double, 3>, 2> points{
+          {{0.31, 0.27, is_plane ? 0 : 0.6}, {0.72, 0.55, is_plane ? 0 : 0.35}}};
+      const auto at_other = [&](int source, const char* name) {
+        solver::Case made = make_case(degree, "1 + x", "0");
+        made.problem.boundary = {value_on("left", "0"), transfer_on("top", "2", "0")};
+        made.problem.points = {{{"source", points[source], "test"}, 3}};
+        made.output.probes = {{"other", points[1 - source]}};
+        const Solved solved = solve(made, mesh, name);
+        return solver::measure(*solved.problem, solved.problem->loads().front(),
+                               solver::locate_probes(made.output.probes, mesh), solved.dofs)
+            .probes[0]
+            .second;
+      };
+      for (const char* name : {"csr", "lma-coloured", "matrix-free"})
+        CHECK(at_other(0, name) == doctest::Approx(at_other(1, name)).epsilon(1e-9));
+    }
+}
+
 TEST_CASE("regions carry their own diffusion, source and exact solution") {
   mesh::Mesh mesh = mesh::make_box({CellShape::quadrilateral, {4, 2, 1}, {2, 1, 1}});
   mesh.region_names = {"soft", "hard"};
