@@ -70,7 +70,11 @@ double resistance_of_layers(const MapReader& condition) {
       };
       resistance += number("thickness") / number("conductivity");
     }
-  return resistance;
+  if (std::isfinite(resistance) && (resistance == 0 || std::isfinite(1 / resistance))) return resistance;
+  value->note(
+      fmt::format("{} must have a resistance, sum of thickness / conductivity, within the range of numbers, not {}",
+                  value->path(), resistance));
+  return 0;
 }
 
 /// Transfer coefficient of a surface behind layers: 1 / (1 / transfer + layers), or 1 / layers if it has the ambient
@@ -106,7 +110,7 @@ void read_boundary(const MapReader& top, Case& to) {
     condition.ambient = expression("ambient");
     check_constant(condition.transfer, group.path() + ".transfer", not_negative, top.problems());
     condition.layers = resistance_of_layers(entries);
-    if (condition.layers > 0)
+    if (condition.layers > 0 && condition.transfer.constant().value_or(0) >= 0)
       condition.transfer = through_layers(condition.layers, entries.has("transfer") ? &condition.transfer : nullptr,
                                           entries.find("layers")->place(), group.path() + ".transfer");
     to.problem.boundary.push_back(std::move(condition));

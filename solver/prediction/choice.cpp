@@ -37,7 +37,9 @@ OperatorDecision for_several(mesh::CellShape shape, int degree, Device device) {
                             ? device == Device::cuda || degree == 4
                             : shape == mesh::CellShape::tetrahedron && device == Device::cuda && degree == 4;
   return by_cells ? take("matrix-free", "the rows of a matrix are too long to be read, even for several loads at once")
-                  : take(operator_of_options, "it reads the matrix once for several loads");
+                  : take(operator_of_options, device == Device::host
+                                                  ? "it reads the matrix once for several loads"
+                                                  : "it reads the matrix once for several loads, or caches it for all");
 }
 
 OperatorDecision for_one_on_gpu(const PredictionInput& of, bool is_assembled) {

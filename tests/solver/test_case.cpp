@@ -432,6 +432,10 @@ TEST_CASE("equation, boundary and exact solution") {
                  "boundary.left.layers[0].thickness must be a positive number, not '0'"));
   CHECK(contains(problem("boundary: {left: {layers: [2], ambient: 0}}\n"),
                  "boundary.left.layers[0] must be a layer, such as {thickness: 0.01, conductivity: 0.04}, not '2'"));
+  CHECK(contains(problem("boundary: {left: {layers: [{thickness: 1, conductivity: 1e-320}], ambient: 0}}\n"),
+                 "boundary.left.layers must have a resistance, sum of thickness / conductivity, within the range of"));
+  CHECK(contains(problem("boundary: {left: {layers: [{thickness: 1, conductivity: 1}], transfer: -1, ambient: 0}}\n"),
+                 "boundary.left.transfer must be a number that is not negative, not '-1'"));
   CHECK(contains(problem("boundary: {left: {layers: 2, ambient: 0}}\n"),
                  "boundary.left.layers must be a list of layers"));
   CHECK(contains(problem("boundary: {left: {layers: [{thickness: 1, conductivity: 2, color: 3}], ambient: 0}}\n"),

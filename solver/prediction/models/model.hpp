@@ -3,9 +3,8 @@
 // Prediction without trial runs: the time of an operator for a problem, before anything is made. A Model predicts the
 // seconds of one product from the operator's estimate (operators::StorageEstimate): bytes, operations, row lengths. The
 // bandwidth model (bandwidth_model.hpp) needs no training; a model trained on this device can replace it.
-// prediction.hpp adds the time to make the operator, CG's other traffic and the number of iterations; choice.hpp makes
-// the decisions of `operator: auto` and `device: auto` from them; timing_trial.hpp times the two best operators in CG's
-// first iterations if the prediction does not decide.
+// prediction.hpp adds the time to make the operator, CG's other traffic and the number of iterations. `operator: auto`
+// does not depend on it: choice.hpp has its rule.
 
 #include <optional>
 #include <span>
