@@ -82,6 +82,14 @@ class CheckStructure(unittest.TestCase):
             with self.subTest(name=name, text=text):
                 self.assert_breach(name, text, line, words)
 
+    def test_a_type_has_one_definition(self):
+        of = "#pragma once\nnamespace femcg {\nstruct Made {\n};\n}  // namespace femcg\n"
+        done = self.check({"mesh/a.hpp": of, "mesh/box/b.hpp": of})
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stdout.startswith("mesh/box/b.hpp:3: defines Made, as mesh/a.hpp does"), done.stdout)
+        for other in [of.replace("femcg", "femcg::cuda"), of.replace("Made {\n}", "Made"), of.replace("Made {", "Made<int> {")]:
+            self.assertEqual(self.check({"mesh/a.hpp": of, "mesh/box/b.hpp": other}).returncode, 0, other)
+
     def test_a_room_of_17_stems_is_crowded(self):
         crowd = {f"mesh/box/unit_{number}.hpp": "#pragma once\n" for number in range(15)}
         self.assertEqual(self.check(crowd).returncode, 0)

@@ -150,7 +150,7 @@ std::string_view in_or_out(double flux) { return flux > 0 ? "in" : flux < 0 ? "o
 std::string or_none(double value) { return std::isnan(value) ? "-" : fmt::format("{:.6g}", value); }
 
 std::string balance_text(const Balance& balance) {
-  return fmt::format("in {:.6g} + sources {:.6g} - out {:.6g} - sinks {:.6g}, which leaves {:.1e} of it", balance.in,
+  return fmt::format("in {:.6g} + sources {:.6g} - out {:.6g} - sinks {:.6g}, relative imbalance {:.1e}", balance.in,
                      balance.sources, balance.out, balance.sinks, balance.relative_error());
 }
 

@@ -65,7 +65,7 @@ class LmaOnGpu final : public Operator<T>, public WithPersistentCg<T> {
             {"patch", std::to_string(inputs.patches.most_cells())}};
   }
   Vector<T> diagonal_of(const LmaInputs& inputs) const {
-    const cuda::PatchProduct<T, cuda::DiagonalCells<T>> sum(inputs.patches, ConflictResolution::gather);
+    const cuda::PatchProduct<T, cuda::LmaDiagonalCells<T>> sum(inputs.patches, ConflictResolution::gather);
     Vector<T> none(inputs.patches.unknown_count, Device::cuda), diagonal(inputs.patches.unknown_count, Device::cuda);
     clear(none);
     sum({LmaLayout<T>(dofs_, inputs.stored_once()), values_.data(),

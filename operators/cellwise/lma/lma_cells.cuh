@@ -250,7 +250,7 @@ struct WarpCells {
 
 /// The diagonals of the element matrices in place of a product: y does not depend on x. One thread a cell.
 template <class T>
-struct DiagonalCells {
+struct LmaDiagonalCells {
   static constexpr int threads = 128, blocks_per_multiprocessor = 8;
 
   LmaLayout<T> layout;
