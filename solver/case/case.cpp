@@ -51,6 +51,19 @@ std::optional<BoundaryKind> boundary_kind(const MapReader& entries) {
   return entries.has("value") ? BoundaryKind::value : entries.has("flux") ? BoundaryKind::flux : BoundaryKind::transfer;
 }
 
+/// Value at a key that the map `of` must have, such as in `right`; reports that it is absent.
+std::optional<ValueReader> required(const ValueReader& of, const MapReader& keys, const std::string& key,
+                                    const std::string& right) {
+  if (!keys.has(key)) of.note(fmt::format("{} has no {}; it must be such as {}", of.path(), key, right));
+  return keys.find(key);
+}
+/// The number at such a key, or another one after a report.
+double required_number(const ValueReader& of, const MapReader& keys, const std::string& key, const std::string& right,
+                       double otherwise) {
+  const auto value = required(of, keys, key, right);
+  return value ? value->number().value_or(otherwise) : otherwise;
+}
+
 /// Resistance of layers in series, sum of thickness / conductivity; 0 without layers.
 double resistance_of_layers(const MapReader& condition) {
   const auto value = condition.find("layers");
@@ -64,11 +77,8 @@ double resistance_of_layers(const MapReader& condition) {
         continue;
       }
       const MapReader keys(layer);
-      const auto number = [&](const std::string& key) {
-        if (!keys.has(key)) layer.note(fmt::format("{} has no {}; it must be such as {}", layer.path(), key, right));
-        return keys.read(key, 1.0, [](const ValueReader& item) { return item.number(); });
-      };
-      resistance += number("thickness") / number("conductivity");
+      resistance +=
+          required_number(layer, keys, "thickness", right, 1) / required_number(layer, keys, "conductivity", right, 1);
     }
   if (std::isfinite(resistance) && (resistance == 0 || std::isfinite(1 / resistance))) return resistance;
   value->note(
@@ -119,26 +129,23 @@ void read_boundary(const MapReader& top, Case& to) {
 
 /// Reads the power of a point source.
 double read_power(const ValueReader& point, const MapReader& keys) {
-  if (!keys.has("power")) point.note(point.path() + " has no power; it must be such as {power: 5}");
-  return keys.read("power", 0.0, [](const ValueReader& value) { return value.number(); });
+  return required_number(point, keys, "power", "{power: 5}", 0);
 }
 
 void read_points(const MapReader& top, Case& to) {
   const auto value = top.find("points");
   if (!value) return;
-  const auto points = value->entries("name: {at: [0.5, 0.5], power: 5}");
+  const std::string right = "{at: [0.5, 0.5], power: 5}";
+  const auto points = value->entries("name: " + right);
   if (!points) return;
   for (const ValueReader& point : *points) {
     if (!point.is(Kind::map)) {
-      point.must_be("a point and its power, such as {at: [0.5, 0.5], power: 5}");
+      point.must_be("a point and its power, such as " + right);
       continue;
     }
     const MapReader keys(point);
     PointSource source{{point.key(), {}, point.place()}, read_power(point, keys)};
-    if (const auto at = keys.find("at"))
-      read_point(*at, known_dimension(to.mesh), source.at.point);
-    else
-      point.note(point.path() + " has no at; it must be such as {at: [0.5, 0.5], power: 5}");
+    if (const auto at = required(point, keys, "at", right)) read_point(*at, known_dimension(to.mesh), source.at.point);
     to.problem.points.push_back(std::move(source));
   }
 }

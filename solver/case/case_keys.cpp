@@ -77,6 +77,12 @@ KeyDescription box() {
   };
 }
 
+/// A point in the plane or in space; `name` is empty if the user chooses it.
+KeyDescription point_of_mesh(std::string_view name, std::string_view meaning) {
+  const KeyDescription coordinate{"", number, "A coordinate", {}, of_lengths};
+  return {.name = name, .kind = list, .meaning = meaning, .fewest = 2, .most = 3, .inside = {coordinate}};
+}
+
 KeyDescription groups() {
   const KeyDescription tag{"", whole, "Tag of an entity", {}, {}, whole_from(1, largest_int)};
   const KeyDescription coordinate{"", number, "Along x, y, z", {}, of_lengths};
@@ -265,13 +271,11 @@ KeyDescription power() {
 }
 
 KeyDescription points() {
-  const KeyDescription coordinate{"", number, "A coordinate", {}, of_lengths};
   const KeyDescription point{
       .name = "",
       .kind = map,
       .meaning = "A point that has a source",
-      .inside = {{.name = "at", .kind = list, .meaning = "The point", .fewest = 2, .most = 3, .inside = {coordinate}},
-                 power()},
+      .inside = {point_of_mesh("at", "The point"), power()},
       .required = {"at", "power"},
   };
   return {.name = "points", .kind = names, .meaning = "Sources at points, by names", .fewest = 0, .inside = {point}};
@@ -437,17 +441,6 @@ KeyDescription distribution() {
 KeyDescription output() {
   const KeyDescription file_field{
       "", text, "u, also by its own name, or a vector field of the cells", {}, {}, any_number, field_names()};
-  const KeyDescription coordinate{"", number, "A coordinate", {}, of_lengths};
-  const KeyDescription probe{.name = "",
-                             .kind = list,
-                             .meaning = "A point at which u is reported",
-                             .fewest = 2,
-                             .most = 3,
-                             .inside = {coordinate}};
-  const auto corner = [&](std::string_view name, std::string_view meaning) {
-    return KeyDescription{
-        .name = name, .kind = list, .meaning = meaning, .fewest = 2, .most = 3, .inside = {coordinate}};
-  };
   return {
       .name = "output",
       .kind = map,
@@ -473,8 +466,8 @@ KeyDescription output() {
                           {.name = "box",
                            .kind = map,
                            .meaning = "Cells whose centre, the mean of the vertices, lies in a box",
-                           .inside = {corner("min", "Its least coordinates; default no bound"),
-                                      corner("max", "Its largest coordinates; default no bound")}}}},
+                           .inside = {point_of_mesh("min", "Its least coordinates; default no bound"),
+                                      point_of_mesh("max", "Its largest coordinates; default no bound")}}}},
               {.name = "fields",
                .kind = list,
                .meaning = "Fields of solution.vtu; flux is -diffusion grad u; default [u]",
@@ -500,7 +493,7 @@ KeyDescription output() {
                .kind = names,
                .meaning = "Points at which u is reported, by names",
                .fewest = 0,
-               .inside = {probe}},
+               .inside = {point_of_mesh("", "A point at which u is reported")}},
           },
   };
 }

@@ -78,10 +78,9 @@ void add_predictions(std::vector<BenchmarkResult>& rows, const System& system, P
     const OperatorDecision decision = decide(of, processes);
     const auto chosen = std::ranges::find(measured, decision.named.name, &Measured::name);
     if (chosen == measured.end()) continue;
-    const Regret regret =
-        regret_of(static_cast<std::size_t>(chosen - measured.begin()), decision.why, measured, iterations);
+    const Regret regret = regret_of(static_cast<std::size_t>(chosen - measured.begin()), measured, iterations);
     timed[regret.chosen]->automatic =
-        AutomaticChoice{regret.why, measured[regret.best].name, regret.regret, regret.of_solution, iterations};
+        AutomaticChoice{decision.why, measured[regret.best].name, regret.regret, regret.of_solution, iterations};
   }
 }
 

@@ -1,6 +1,5 @@
 #include "solver/measures/measure.hpp"
 
-#include <fmt/format.h>
 #include <Eigen/Dense>
 
 #include <algorithm>
@@ -10,11 +9,8 @@
 #include <optional>
 
 #include "mesh/base/first_failure.hpp"
-#include "mesh/geometry.hpp"
 #include "operators/backend/memory.hpp"
 #include "operators/forms/cells_at_points.hpp"
-#include "solver/messages/error.hpp"
-#include "solver/messages/sentence.hpp"
 
 namespace femcg::solver {
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <utility>
-
 #include "operators/stored/assembled/assembly_on_gpu.hpp"
 #include "solver/case/case_keys.hpp"
 
@@ -33,13 +31,14 @@ OperatorDecision for_few_products(const PredictionInput& of, bool at_once, bool 
 }
 
 OperatorDecision for_several(mesh::CellShape shape, int degree, Device device) {
-  const bool by_cells = shape == mesh::CellShape::hexahedron
-                            ? device == Device::cuda || degree == 4
-                            : shape == mesh::CellShape::tetrahedron && device == Device::cuda && degree == 4;
-  return by_cells ? take("matrix-free", "the rows of a matrix are too long to be read, even for several loads at once")
-                  : take(operator_of_options, device == Device::host
-                                                  ? "it reads the matrix once for several loads"
-                                                  : "it reads the matrix once for several loads, or caches it for all");
+  const bool on_gpu = device == Device::cuda;
+  const bool has_long_rows = shape == mesh::CellShape::hexahedron
+                                 ? on_gpu || degree == 4
+                                 : shape == mesh::CellShape::tetrahedron && on_gpu && degree == 4;
+  if (has_long_rows)
+    return take("matrix-free", "the rows of a matrix are too long to be read, even for several loads at once");
+  return take(operator_of_options, on_gpu ? "it reads the matrix once for several loads, or caches it for all"
+                                          : "it reads the matrix once for several loads");
 }
 
 OperatorDecision for_one_on_gpu(const PredictionInput& of, bool is_assembled) {
@@ -89,8 +88,8 @@ OperatorDecision decide(const PredictionInput& of, int processes) {
   return on_gpu ? for_one_on_gpu(of, is_assembled) : for_one_on_host(of);
 }
 
-Regret regret_of(std::size_t chosen, std::string why, const std::vector<Measured>& measured, double iterations) {
-  Regret regret{.chosen = chosen, .why = std::move(why)};
+Regret regret_of(std::size_t chosen, const std::vector<Measured>& measured, double iterations) {
+  Regret regret{.chosen = chosen};
   const auto seconds = [&](std::size_t i) { return measured[i].seconds(iterations); };
   for (std::size_t i = 0; i < measured.size(); ++i)
     if (seconds(i) < seconds(regret.best)) regret.best = i;

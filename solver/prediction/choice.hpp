@@ -34,9 +34,8 @@ struct Regret {
   std::size_t chosen = 0, best = 0;  ///< indices into the measured operators
   double regret = 0;                 ///< seconds of the chosen over those of the best, minus 1
   bool of_solution = true;           ///< in time to solution; false: in time of a product
-  std::string why;
 };
 /// Regret of a choice against the best operator, for `iterations` iterations.
-Regret regret_of(std::size_t chosen, std::string why, const std::vector<Measured>& measured, double iterations);
+Regret regret_of(std::size_t chosen, const std::vector<Measured>& measured, double iterations);
 
 }  // namespace femcg::solver

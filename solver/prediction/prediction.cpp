@@ -14,7 +14,6 @@
 #include "operators/cellwise/cell_loops/fused_cg.hpp"
 #include "operators/persistent/row_layout.hpp"
 #include "operators/stored/assembled/assembly_on_gpu.hpp"
-#include "operators/stored/assembled/expected_entries.hpp"
 #include "operators/stored/common/padding.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/units.hpp"

@@ -37,10 +37,9 @@ std::string expected_files(const OutputChoice& output, const SolutionLabel& labe
 /// Predicted times of the operator, as comments; empty if the machine's speeds cannot be measured.
 template <std::floating_point T>
 std::string expected_times(const SolverChoice& solver, const Problem& problem, operators::Device device,
-                           const OperatorChoice& op) {
+                           const OperatorChoice& op, std::optional<operators::MatrixRows<T>>& rows) {
   const Rates rates = rates_of(device);
   if (!rates.known()) return "";
-  std::optional<operators::MatrixRows<T>> rows;
   const PredictionInput of = prediction_input_of(solver, problem, device, expected_iterations(problem, solver));
   return "# What it is expected to take (femcg predict shows all operators):\n" +
          to_text(predict<T>(of, {op}, BandwidthModel(rates), rates, rows), "#   ");
@@ -67,7 +66,7 @@ std::string estimates(const SolverChoice& solver, const Problem& problem, operat
   const MemoryEstimate need = maker.need_of(op);
   const std::string with = is_automatic(solver.op) ? ", with " + op.name : "";
   return fmt::format("# Memory that femcg run needs beside the mesh{}:\n", with) + to_text(need, "#   ") +
-         (known ? expected_times<T>(solver, problem, device, op) : "") + why;
+         (known ? expected_times<T>(solver, problem, device, op, maker.rows()) : "") + why;
 }
 
 }  // namespace

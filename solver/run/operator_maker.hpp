@@ -50,6 +50,9 @@ class OperatorMaker {
   /// Matrix that a preconditioner of the operator may read; null if there is none, or on several processes.
   std::shared_ptr<const operators::CsrMatrix<T>> matrix_to_read() const;
 
+  /// Row lengths of the form on one process, if counted.
+  std::optional<operators::MatrixRows<T>>& rows() { return parts_.front().rows; }
+
  private:
   struct Part {
     const operators::BilinearForm* form;

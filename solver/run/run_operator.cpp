@@ -1,11 +1,8 @@
 #include "solver/run/run_operator.hpp"
-#include "solver/messages/do_on_all.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "operators/backend/memory.hpp"
@@ -13,8 +10,6 @@
 #include "solver/case/case_keys.hpp"
 #include "solver/messages/refusal.hpp"
 #include "solver/messages/stopwatch.hpp"
-#include "solver/prediction/iterations.hpp"
-#include "solver/prediction/models/bandwidth_model.hpp"
 #include "solver/problem/number_range.hpp"
 #include "solver/run/distributed_setup.hpp"
 #include "solver/tuning/tunable.hpp"
@@ -22,7 +17,6 @@
 namespace femcg::solver {
 
 using operators::Device;
-using operators::MatrixRows;
 using operators::Needs;
 
 PredictionInput prediction_input_of(const SolverChoice& solver, const Problem& problem, Device device,

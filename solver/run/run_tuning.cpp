@@ -246,8 +246,7 @@ class FirstIterations {
     return begun_->goes_on();
   }
 
-  /// Runs CG on the first load until the search is over. Returns true if other programs
-  /// used the processors meanwhile.
+  /// Runs CG on the first load until the search is over. Returns true if other programs used the processors meanwhile.
   bool iterate_with_settings(Search& search) {
     std::unique_ptr<Preconditioner<T>> preconditioner = made_preconditioner();
     const operators::Vector<T> b = system_.b(0, record_.device);

@@ -1,7 +1,6 @@
 #include "solver/tuning/tuning_operator.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <stdexcept>
 #include <utility>
 
@@ -25,17 +24,21 @@ namespace {
 template <std::floating_point T>
 double timed_product(const Operator<T>& a, const Operator<T>& ordered_as, const Vector<T>& x, Vector<T>& y,
                      Scalar* energy) {
-  const auto timed = [&](const Vector<T>& from, Vector<T>& to) {
+  double seconds = 0;
+  const auto multiply = [&](const Vector<T>& from, Vector<T>& to) {
     operators::synchronize(a.device());
-    const auto begin = std::chrono::steady_clock::now();
-    a.apply(from, to, energy);
-    operators::synchronize(a.device());
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    timed(seconds, [&] {
+      a.apply(from, to, energy);
+      operators::synchronize(a.device());
+    });
   };
-  if (&a == &ordered_as || (a.ordering().size() == 0 && ordered_as.ordering().size() == 0)) return timed(x, y);
+  if (&a == &ordered_as || (a.ordering().size() == 0 && ordered_as.ordering().size() == 0)) {
+    multiply(x, y);
+    return seconds;
+  }
   const Vector<T> from = operators::to_ordering(a, operators::from_ordering(ordered_as, x));
   Vector<T> to(a.size(), a.device());
-  const double seconds = timed(from, to);
+  multiply(from, to);
   operators::copy(operators::to_ordering(ordered_as, operators::from_ordering(a, to)), y);
   return seconds;
 }

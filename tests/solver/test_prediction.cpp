@@ -192,13 +192,13 @@ TEST_CASE("a matrix has about as many entries as its cells tell") {
 
 TEST_CASE("regret is the time that auto's choice loses against the best that was measured") {
   // 20 + 100 x 0.9 = 110 s; c takes 100 s.
-  const Regret regret = regret_of(1, "", {{"a", 1.0, 10, 1.0}, {"b", 0.8, 20, 0.9}, {"c", 0.7, 20, 0.8}}, 100);
+  const Regret regret = regret_of(1, {{"a", 1.0, 10, 1.0}, {"b", 0.8, 20, 0.9}, {"c", 0.7, 20, 0.8}}, 100);
   CHECK(regret.chosen == 1);
   CHECK(regret.best == 2);
   CHECK(regret.of_solution);
   CHECK(regret.regret == doctest::Approx(0.1));
   // Without times of CG, the regret is that of products.
-  const Regret of_products = regret_of(0, "", {{"a", 1.0, 10, 0}, {"b", 1.0, 20, 0}, {"c", 0.5, 20, 0}}, 100);
+  const Regret of_products = regret_of(0, {{"a", 1.0, 10, 0}, {"b", 1.0, 20, 0}, {"c", 0.5, 20, 0}}, 100);
   CHECK_FALSE(of_products.of_solution);
   CHECK(of_products.regret == doctest::Approx(1));
 }
