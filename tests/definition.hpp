@@ -161,14 +161,15 @@ class Polynomials {
   RealMatrix coefficients_;
 };
 
-/// A scalar function in space.
+/// A function in space: a number, or a symmetric matrix.
 using PointFunction = std::function<Real(const RealVector&)>;
+using PointTensor = std::function<RealMatrix(const RealVector&)>;
 
-/// K_ij = integral of kappa grad phi_i . grad phi_j over a cell, and of alpha phi_i phi_j over its Robin facets, with n
+/// K_ij = integral of grad phi_i . kappa grad phi_j over a cell, and of alpha phi_i phi_j over its Robin facets, with n
 /// points along each axis.
 class Definition {
  public:
-  Definition(const operators::BilinearForm& form, PointFunction kappa, PointFunction alpha, int n)
+  Definition(const operators::BilinearForm& form, PointTensor kappa, PointFunction alpha, int n)
       : form_(&form),
         mesh_(&form.space->mesh()),
         d_(mesh_->dimension()),
@@ -198,7 +199,8 @@ class Definition {
   const mesh::Mesh* mesh_;
   int d_;
   bool tensor_;
-  PointFunction kappa_, alpha_;
+  PointTensor kappa_;
+  PointFunction alpha_;
   int n_;
   Polynomials basis_, geometry_;
 };
@@ -219,10 +221,12 @@ inline RealMatrix Definition::element_matrix(std::int32_t cell) const {
     const Place at = place(cell, rule.points.col(q));
     // grad phi = J^-T grad_xi phi.
     const RealMatrix gradients = basis_.gradients(rule.points.col(q)) * at.jacobian.inverse();
-    const Real weight = rule.weights[q] * std::abs(at.jacobian.determinant()) * kappa_(at.x);
+    const Real weight = rule.weights[q] * std::abs(at.jacobian.determinant());
+    const RealMatrix kappa = kappa_(at.x);
     for (Eigen::Index i = 0; i < k.rows(); ++i)
       for (Eigen::Index j = 0; j < k.cols(); ++j)
-        for (int axis = 0; axis < d_; ++axis) k(i, j) += weight * gradients(i, axis) * gradients(j, axis);
+        for (int a = 0; a < d_; ++a)
+          for (int b = 0; b < d_; ++b) k(i, j) += weight * gradients(i, a) * kappa(a, b) * gradients(j, b);
   }
   for (const operators::RobinFacet& robin : form_->robin)
     if (robin.cell == cell) add_facet(cell, robin.facet, k);
@@ -235,9 +239,9 @@ inline RealVector Definition::terms(std::int32_t cell) const {
   for (Eigen::Index q = 0; q < rule.weights.size(); ++q) {
     const Place at = place(cell, rule.points.col(q));
     const RealMatrix gradients = basis_.gradients(rule.points.col(q)), inverse = at.jacobian.inverse();
-    const Real weight = rule.weights[q] * std::abs(at.jacobian.determinant()) * kappa_(at.x);
-    for (int axis = 0; axis < d_; ++axis)
-      of_axes.col(axis) += weight * inverse.row(axis).squaredNorm() * gradients.col(axis).cwiseAbs2();
+    const RealMatrix d =
+        rule.weights[q] * std::abs(at.jacobian.determinant()) * inverse * kappa_(at.x) * inverse.transpose();
+    for (int axis = 0; axis < d_; ++axis) of_axes.col(axis) += d(axis, axis) * gradients.col(axis).cwiseAbs2();
   }
   RealMatrix of_facets = RealMatrix::Zero(basis_.size(), basis_.size());
   for (const operators::RobinFacet& robin : form_->robin)

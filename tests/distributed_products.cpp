@@ -97,8 +97,9 @@ struct Local {
     shared = SharedDofs(communicator, *space, part);
     form.space = space.get();
     form.quadrature = whole.quadrature;
-    form.diffusion = [&whole, this](std::int32_t cell, std::span<const double> points, std::span<double> values) {
-      whole.diffusion(part.cell_numbers[cell], points, values);
+    form.diffusion.evaluate = [&whole, this](std::int32_t cell, std::span<const double> points,
+                                             std::span<double> values) {
+      whole.diffusion.evaluate(part.cell_numbers[cell], points, values);
     };
     form.unknown_of_dof.assign(space->dof_count(), -1);
     std::vector<std::int32_t> in_whole;
@@ -536,7 +537,7 @@ void check_refined(const Communicator& communicator, const SmallForm& coarse, co
   fine.space = std::make_unique<mesh::FunctionSpace>(*fine.mesh, 2);
   fine.form.space = fine.space.get();
   fine.form.quadrature = coarse.form.quadrature;
-  fine.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
+  fine.form.diffusion.evaluate = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
     std::ranges::fill(values, 1.0 + cell % 5);
   };
   fine.form.unknown_of_dof.assign(fine.space->dof_count(), 0);

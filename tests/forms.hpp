@@ -11,6 +11,9 @@
 
 namespace femcg::tests {
 
+/// A tensor in place of a multiple of the identity: along the axes, or along none.
+enum class Anisotropy { none, along_axes, full };
+
 struct FormOptions {
   bool constrained = true;  ///< u fixed on the left side
   bool robin = true;        ///< alpha = 1 + y on the right side
@@ -23,7 +26,14 @@ struct FormOptions {
   bool here_and_there = false;  ///< with partly_curved: curved at scattered nodes instead
   bool sheared = false;         ///< affine cells stay affine, but no edges are orthogonal
   bool turned = false;          ///< rotated about z: boxes stay boxes, with edges along no axis
+  Anisotropy anisotropy = Anisotropy::none;  ///< kappa times test_tensor, and x^2 added to its first entry if varying
 };
+
+/// Entry (i, j) of a positive definite tensor.
+inline double test_tensor(Anisotropy anisotropy, int i, int j) {
+  constexpr double full[3][3] = {{2, 0.5, -0.3}, {0.5, 1.2, 0.4}, {-0.3, 0.4, 0.8}};
+  return anisotropy == Anisotropy::full || i == j ? full[i][j] : 0;
+}
 
 /// A form on a small box, with all objects that it refers to.
 struct SmallForm {
@@ -79,6 +89,31 @@ inline void turn(mesh::Mesh& mesh) {
   }
 }
 
+inline void set_diffusion(operators::Diffusion& diffusion, int d, const FormOptions& options) {
+  const bool varying = options.varying;
+  const auto scalar = [varying](const double* at) { return varying ? 1 + at[0] + 2 * at[1] * at[1] : 1.5; };
+  if (options.anisotropy == Anisotropy::none) {
+    diffusion.evaluate = [scalar](std::int32_t, std::span<const double> points, std::span<double> values) {
+      for (std::size_t q = 0; q < values.size(); ++q) values[q] = scalar(&points[3 * q]);
+    };
+    return;
+  }
+  diffusion.entries = d * (d + 1) / 2;
+  const auto tensor = [=, anisotropy = options.anisotropy](const double* at, double* values) {
+    for (int i = 0; i < d; ++i)
+      for (int j = i; j < d; ++j)
+        *values++ = scalar(at) * test_tensor(anisotropy, i, j) + (varying && i + j == 0 ? at[0] * at[0] : 0);
+  };
+  diffusion.evaluate = [=](std::int32_t, std::span<const double> points, std::span<double> values) {
+    for (std::size_t q = 0; q < points.size() / 3; ++q)
+      tensor(&points[3 * q], &values[q * values.size() * 3 / points.size()]);
+  };
+  if (varying) return;
+  operators::DiffusionValue value;
+  tensor(nullptr, value.entries.data());
+  diffusion.constant = [value](std::int32_t) { return std::optional(value); };
+}
+
 inline SmallForm make_form(mesh::CellShape shape, int degree, std::array<int, 3> cells,
                            const FormOptions& options = {}) {
   SmallForm small;
@@ -94,10 +129,7 @@ inline SmallForm make_form(mesh::CellShape shape, int degree, std::array<int, 3>
   operators::BilinearForm& form = small.form;
   form.space = small.space.get();
   form.quadrature = options.quadrature > 0 ? options.quadrature : degree + 1;
-  form.diffusion = [varying = options.varying](std::int32_t, std::span<const double> points, std::span<double> values) {
-    for (std::size_t q = 0; q < values.size(); ++q)
-      values[q] = varying ? 1 + points[3 * q] + 2 * points[3 * q + 1] * points[3 * q + 1] : 1.5;
-  };
+  set_diffusion(form.diffusion, small.mesh->dimension(), options);
   form.unknown_of_dof.assign(small.space->dof_count(), 0);
   if (options.constrained)
     for (const mesh::BoundaryFacet& facet : small.mesh->boundaries[0].facets)

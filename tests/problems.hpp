@@ -19,6 +19,10 @@ inline solver::Field field(const std::string& expression) {
   return {solver::Expression(expression, "test"), {}, "test"};
 }
 
+inline solver::DiffusionField diffusion(const std::string& expression) {
+  return {solver::Expression(expression, "test"), {}, "test"};
+}
+
 inline solver::BoundaryCondition value_on(const std::string& group, const std::string& value) {
   solver::BoundaryCondition condition;
   condition.group = group;
@@ -49,7 +53,7 @@ inline solver::Case make_case(int degree, const std::string& diffusion, const st
   made.file = "test.yaml";
   made.degree = degree;
   made.problem.quadrature = degree + 1;
-  made.problem.diffusion = field(diffusion);
+  made.problem.diffusion = tests::diffusion(diffusion);
   made.problem.source = field(source);
   return made;
 }

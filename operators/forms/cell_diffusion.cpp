@@ -18,28 +18,31 @@ namespace {
 
 /// True if the form knows the diffusion to be constant in every cell.
 bool is_known_constant(const BilinearForm& form) {
-  if (!form.constant_diffusion) return false;
+  if (!form.diffusion.constant) return false;
   bool all_known = true;
 #pragma omp parallel for schedule(static) reduction(&& : all_known)
   for (std::int32_t cell = 0; cell < form.cells(); ++cell)
-    all_known = all_known && form.constant_diffusion(cell).has_value();
+    all_known = all_known && form.diffusion.constant(cell).has_value();
   return all_known;
 }
 
 /// The diffusion of each cell, known to be constant there.
 std::vector<double> constants_of_cells(const BilinearForm& form) {
-  std::vector<double> values = mesh::filled<double>(static_cast<std::size_t>(form.cells()));
+  const auto entries = static_cast<std::size_t>(form.diffusion.entries);
+  std::vector<double> values = mesh::filled<double>(static_cast<std::size_t>(form.cells()) * entries);
 #pragma omp parallel for schedule(static)
-  for (std::int32_t cell = 0; cell < form.cells(); ++cell) values[cell] = *form.constant_diffusion(cell);
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell)
+    std::copy_n(form.diffusion.constant(cell)->entries.begin(), entries,
+                values.begin() + static_cast<std::ptrdiff_t>(cell * entries));
   return values;
 }
 
-/// The first value of each cell if all values of every cell are equal, else nothing.
-std::optional<std::vector<double>> equal_in_cells(const std::vector<double>& values, std::size_t points) {
-  std::vector<double> firsts(values.size() / points);
-  for (std::size_t cell = 0; cell < firsts.size(); ++cell) {
-    firsts[cell] = values[cell * points];
-    if (!all_equal({values.data() + cell * points, points})) return std::nullopt;
+/// The first value of each cell if all values of every cell are equal, else nothing. `of_cell`: numbers of a cell.
+std::optional<std::vector<double>> equal_in_cells(std::span<const double> values, std::size_t of_cell, int entries) {
+  std::vector<double> firsts;
+  for (; !values.empty(); values = values.subspan(of_cell)) {
+    if (!all_equal(values.first(of_cell), entries)) return std::nullopt;
+    firsts.insert(firsts.end(), values.begin(), values.begin() + entries);
   }
   return firsts;
 }
@@ -50,16 +53,21 @@ void visit_diffusion(const BilinearForm& form, const Work& work, const GoesOn& g
   const std::int32_t cells = form.cells();
   struct Scratch {
     CellsAtPoints at;
-    std::vector<double> values = std::vector<double>(static_cast<std::size_t>(at.points()));
+    std::vector<double> values;
   };
   mesh::parallel_for(
-      lane_groups(cells), [&] { return Scratch{CellsAtPoints(form.space->mesh(), form.quadrature)}; },
+      lane_groups(cells),
+      [&] {
+        CellsAtPoints at(form.space->mesh(), form.quadrature);
+        const auto numbers = static_cast<std::size_t>(at.points() * form.diffusion.entries);
+        return Scratch{std::move(at), std::vector<double>(numbers)};
+      },
       [&](Scratch& scratch, std::int32_t group) {
         if (!goes_on()) return;
         const std::int32_t first = group * cell_lanes, count = std::min<std::int32_t>(cell_lanes, cells - first);
         scratch.at.move_to(first, count, true);
         for (int lane = 0; lane < count; ++lane) {
-          form.diffusion(first + lane, scratch.at.positions(lane), scratch.values);
+          form.diffusion.evaluate(first + lane, scratch.at.positions(lane), scratch.values);
           work(first + lane, scratch.values);
         }
       });
@@ -69,17 +77,28 @@ void visit_diffusion(const BilinearForm& form, const Work& work, const GoesOn& g
 
 CellDiffusion diffusion_of_cells(const BilinearForm& form) {
   if (is_known_constant(form)) return {true, constants_of_cells(form)};
-  const auto points = static_cast<std::size_t>(mesh::cell_quadrature(form.space->mesh().shape, form.quadrature).size());
-  std::vector<double> values = mesh::filled<double>(static_cast<std::size_t>(form.cells()) * points);
+  const int points = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature).size(),
+            entries = form.diffusion.entries;
+  const auto each = static_cast<std::size_t>(points * entries);
+  std::vector<double> values = mesh::filled<double>(static_cast<std::size_t>(form.cells()) * each);
   for_each_cell_diffusion(form, [&](std::int32_t cell, std::span<const double> of_cell) {
-    std::ranges::copy(of_cell, values.data() + static_cast<std::size_t>(cell) * points);
+    std::ranges::copy(of_cell, values.data() + static_cast<std::size_t>(cell) * each);
   });
-  if (auto firsts = equal_in_cells(values, points)) return {true, *std::move(firsts)};
+  if (auto firsts = equal_in_cells(values, each, entries)) return {true, *std::move(firsts)};
   return {false, std::move(values)};
 }
 
-bool all_equal(std::span<const double> values) {
-  return std::ranges::all_of(values, [&](double value) { return value == values[0]; });
+bool all_equal(std::span<const double> values, int entries) {
+  for (std::size_t i = static_cast<std::size_t>(entries); i < values.size(); ++i)
+    if (values[i] != values[i - static_cast<std::size_t>(entries)]) return false;
+  return true;
+}
+
+std::vector<double> least_eigenvalues(std::span<const double> values, int entries) {
+  std::vector<double> least = mesh::filled<double>(values.size() / static_cast<std::size_t>(entries));
+#pragma omp parallel for schedule(static)
+  for (std::size_t i = 0; i < least.size(); ++i) least[i] = least_eigenvalue(&values[i * entries], entries);
+  return least;
 }
 
 bool is_constant_in_cells(const BilinearForm& form) {
@@ -88,7 +107,7 @@ bool is_constant_in_cells(const BilinearForm& form) {
   visit_diffusion(
       form,
       [&](std::int32_t, std::span<const double> of_cell) {
-        if (!all_equal(of_cell)) varies = true;
+        if (!all_equal(of_cell, form.diffusion.entries)) varies = true;
       },
       [&] { return !varies; });
   return !varies;
@@ -96,14 +115,17 @@ bool is_constant_in_cells(const BilinearForm& form) {
 
 std::vector<std::int32_t> cells_with_jumps(const BilinearForm& form, const JumpRange& range, Device device) {
   if (is_known_constant(form)) return {};
-  if (device == Device::cuda && !form.diffusion_by_region.empty()) {
+  if (device == Device::cuda && !form.diffusion.by_region.empty()) {
     const FactorInputs inputs = factor_inputs(form, device);
     return inputs.diffusion_per_point == 0 ? std::vector<std::int32_t>()
                                            : cuda_cells_with_jumps(inputs.diffusion, inputs.points, range);
   }
   std::vector<char> is_one(static_cast<std::size_t>(form.cells()), 0);
   for_each_cell_diffusion(form, [&](std::int32_t cell, std::span<const double> values) {
-    is_one[cell] = range.contains(values.data(), static_cast<int>(values.size())) ? 1 : 0;
+    std::vector<double> least(values.size() / form.diffusion.entries);
+    for (std::size_t q = 0; q < least.size(); ++q)
+      least[q] = least_eigenvalue(&values[q * form.diffusion.entries], form.diffusion.entries);
+    is_one[cell] = range.contains(least.data(), static_cast<int>(least.size())) ? 1 : 0;
   });
   return mesh::collect<std::int32_t>(form.cells(), [&](std::int64_t cell, std::vector<std::int32_t>& found) {
     if (is_one[cell] != 0) found.push_back(static_cast<std::int32_t>(cell));

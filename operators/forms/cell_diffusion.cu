@@ -76,17 +76,17 @@ struct HasJump {
 }  // namespace
 
 bool cuda_set_diffusion(const BilinearForm& form, const Vector<double>& geometry_values, FactorInputs& inputs) {
-  if (!PointPrograms::fit(form.diffusion_by_region)) return false;
+  if (!PointPrograms::fit(form.diffusion.by_region)) return false;
   const mesh::Mesh& mesh = form.space->mesh();
   const std::int64_t cells = form.cells(), count = cells * inputs.points;
-  const PointPrograms programs(form.diffusion_by_region);
+  const PointPrograms programs(form.diffusion.by_region);
   const Vector<std::int32_t> regions = copied(std::span<const std::int32_t>(mesh.cell_regions), Device::cuda);
   Vector<double> values(count, Device::cuda);
   Vector<Findings> found = zeros_on_gpu<Findings>(1);
   const std::int64_t blocks = cuda::blocks_of(count, block_threads);
   const auto kernel = inputs.dimension == 2 ? diffusion_kernel<2> : diffusion_kernel<3>;
   launch(kernel, std::min(blocks, 4 * resident_blocks(kernel, block_threads)), block_threads, 0, pointers(inputs),
-         geometry_values.data(), programs.by_region(), form.rounding, regions.data(), count, values.data(),
+         geometry_values.data(), programs.by_region(), form.diffusion.rounding, regions.data(), count, values.data(),
          found.data());
   launch(differences_kernel, std::min(blocks, resident_blocks(differences_kernel, block_threads)), block_threads, 0,
          values.data(), inputs.points, count, found.data());

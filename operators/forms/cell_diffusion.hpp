@@ -12,13 +12,15 @@ namespace femcg::operators {
 /// The diffusion of a form, in the fewest values.
 struct CellDiffusion {
   bool constant_in_cells;      ///< in each cell; it may differ between cells
-  std::vector<double> values;  ///< one per cell, or [cells][quadrature points]
+  std::vector<double> values;  ///< [cells][entries] or [cells][quadrature points][entries]
 };
 
 /// Evaluates the diffusion at the quadrature points of all cells, unless the form knows it to be constant in cells.
 CellDiffusion diffusion_of_cells(const BilinearForm& form);
-/// True if all values are equal.
-bool all_equal(std::span<const double> values);
+/// True if all values, [count][entries], are equal.
+bool all_equal(std::span<const double> values, int entries);
+/// The least eigenvalue of each value, [count][entries].
+std::vector<double> least_eigenvalues(std::span<const double> values, int entries);
 /// True if the diffusion is constant in each cell. Stops at the first cell where it is not.
 bool is_constant_in_cells(const BilinearForm& form);
 
@@ -36,14 +38,14 @@ struct JumpRange {
   }
 };
 
-/// The cells whose ratio of values at the quadrature points is in the range, ascending. Evaluated on the GPU if
-/// `device` is a GPU and the form has programs.
+/// The cells whose ratio of values at the quadrature points, least eigenvalues of a tensor, is in the range, ascending.
+/// Evaluated on the GPU if `device` is a GPU and the form has programs.
 std::vector<std::int32_t> cells_with_jumps(const BilinearForm& form, const JumpRange& range, Device device);
 /// The same for values [cells][points] on the GPU.
 std::vector<std::int32_t> cuda_cells_with_jumps(const Vector<double>& values, int points, const JumpRange& range);
 
-/// Calls work(cell, values) with the diffusion at the quadrature points of every cell, in parallel. Rethrows the
-/// exception of the first failing cell afterwards.
+/// Calls work(cell, values) with the diffusion at the quadrature points of every cell, [points][entries], in parallel.
+/// Rethrows the exception of the first failing cell afterwards.
 void for_each_cell_diffusion(const BilinearForm& form,
                              const std::function<void(std::int32_t, std::span<const double>)>& work);
 

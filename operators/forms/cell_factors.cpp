@@ -26,19 +26,21 @@ std::vector<double> joined(const std::vector<Eigen::MatrixXd>& gradients) {
 }
 
 void set_diffusion(FactorInputs& inputs, const BilinearForm& form, const mesh::GeometryTables& tables, Device device) {
-  if (device == Device::cuda && !form.diffusion_by_region.empty()) {
+  if (device == Device::cuda && !form.diffusion.by_region.empty()) {
     const Vector<double> values = on(device, joined({tables.values}));
     if (cuda_set_diffusion(form, values, inputs)) return;
   }
   const CellDiffusion diffusion = diffusion_of_cells(form);
   const std::vector<double>& values = diffusion.values;
-  if (diffusion.constant_in_cells && all_equal(values)) {
-    inputs.diffusion = on(device, {values.data(), 1});
+  const int entries = form.diffusion.entries;
+  inputs.diffusion_entries = entries;
+  if (diffusion.constant_in_cells && all_equal(values, entries)) {
+    inputs.diffusion = on(device, {values.data(), static_cast<std::size_t>(entries)});
     return;
   }
   inputs.diffusion = on(device, values);
-  inputs.diffusion_per_cell = diffusion.constant_in_cells ? 1 : inputs.points;
-  inputs.diffusion_per_point = diffusion.constant_in_cells ? 0 : 1;
+  inputs.diffusion_per_cell = (diffusion.constant_in_cells ? 1 : inputs.points) * entries;
+  inputs.diffusion_per_point = diffusion.constant_in_cells ? 0 : entries;
 }
 
 }  // namespace
@@ -56,6 +58,7 @@ FactorInputs FactorInputs::at_first_point() const {
   first.coordinates = copied(coordinates, device);
   first.cell_nodes = copied(cell_nodes, device);
   first.box = box;
+  first.diffusion_entries = diffusion_entries;
   first.diffusion = copied(diffusion, device);
   first.diffusion_per_cell = diffusion_per_cell;
   return first;

@@ -42,6 +42,7 @@ struct FactorSource {
   const double* weights;
   NodesOfCells node_points;
   const double* diffusion;
+  int diffusion_entries;
   std::int64_t diffusion_per_cell, diffusion_per_point;
 };
 
@@ -52,6 +53,7 @@ inline FactorSource pointers(const FactorInputs& inputs) {
           inputs.weights.data(),
           nodes_of_cells(inputs),
           inputs.diffusion.data(),
+          inputs.diffusion_entries,
           inputs.diffusion_per_cell,
           inputs.diffusion_per_point};
 }
@@ -79,7 +81,7 @@ __device__ inline double invert(const double (&m)[9], double (&inverse)[9]) {
   return determinant;
 }
 
-/// Computes D_q = w_q |J| kappa J^-1 J^-T at point q, the upper triangle row by row.
+/// Computes D_q = w_q |J| J^-1 kappa J^-T at point q, the upper triangle row by row.
 template <int d>
 __device__ void factors_at(const FactorSource& from, std::int32_t cell, int q, double (&factors)[d * (d + 1) / 2]) {
   const double* gradients = from.gradients + q * d * from.nodes;
@@ -93,7 +95,15 @@ __device__ void factors_at(const FactorSource& from, std::int32_t cell, int q, d
       for (int j = 0; j < d; ++j) jacobian[i * d + j] += at[i] * __ldg(gradients + j * from.nodes + a);
   }
   const double measure = __ldg(from.weights + q) * invert(jacobian, inverse);
-  const double diffusion = __ldg(from.diffusion + from.diffusion_per_cell * cell + from.diffusion_per_point * q);
+  const double* diffusion = from.diffusion + from.diffusion_per_cell * cell + from.diffusion_per_point * q;
+  if (from.diffusion_entries > 1) {
+    double tensor[upper_size(d)];
+#pragma unroll
+    for (int e = 0; e < upper_size(d); ++e) tensor[e] = measure * __ldg(diffusion + e);
+    transform_tensor<d>(inverse, tensor, factors);
+    return;
+  }
+  const double scale = measure * __ldg(diffusion);
   int entry = 0;
 #pragma unroll
   for (int a = 0; a < d; ++a)
@@ -102,7 +112,7 @@ __device__ void factors_at(const FactorSource& from, std::int32_t cell, int q, d
       double sum = 0;
 #pragma unroll
       for (int k = 0; k < d; ++k) sum += inverse[a * d + k] * inverse[b * d + k];
-      factors[entry++] = measure * diffusion * sum;
+      factors[entry++] = scale * sum;
     }
 }
 

@@ -9,7 +9,7 @@
 
 namespace femcg::operators {
 
-/// Input for the factors D_q = w_q |J| kappa J^-1 J^-T of all cells: the geometry's tables at the form's quadrature
+/// Input for the factors D_q = w_q |J| J^-1 kappa J^-T of all cells: the geometry's tables at the form's quadrature
 /// points, the mesh's nodes, and the diffusion, in the fewest values.
 struct FactorInputs {
   int dimension = 0, points = 0, nodes = 0;  ///< quadrature points and geometry nodes of a cell
@@ -19,9 +19,10 @@ struct FactorInputs {
   Vector<double> coordinates;            ///< [mesh nodes][dimension]; empty if `box` gives them
   Vector<std::int32_t> cell_nodes;       ///< [cells][nodes]; empty if `box` gives them
   mesh::BoxNodes box;                    ///< an implicit grid, in place of the empty lists
-  Vector<double> diffusion;              ///< one value, one per cell, or [cells][points]
-  std::int64_t diffusion_per_cell = 0;   ///< stride from cell to cell: 0, 1 or points
-  std::int64_t diffusion_per_point = 0;  ///< stride from point to point: 0 or 1
+  int diffusion_entries = 1;             ///< Diffusion::entries
+  Vector<double> diffusion;              ///< [entries], [cells][entries], or [cells][points][entries]
+  std::int64_t diffusion_per_cell = 0;   ///< stride from cell to cell: 0, entries, or points * entries
+  std::int64_t diffusion_per_point = 0;  ///< stride from point to point: 0 or entries
 
   int entries() const { return dimension * (dimension + 1) / 2; }
   /// Inputs of the first quadrature point alone, with weight 1: for D / w of affine cells with constant diffusion.

@@ -1,5 +1,7 @@
 #include "operators/forms/cells_at_points.hpp"
 
+#include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 
@@ -94,9 +96,9 @@ std::span<const double> CellsAtPoints::positions(int lane) {
 }
 
 bool DiffusionAtPoints::constant(std::int32_t first, int count) const {
-  if (!form_->constant_diffusion) return false;
+  if (!form_->diffusion.constant) return false;
   for (int lane = 0; lane < count; ++lane)
-    if (!form_->constant_diffusion(first + lane)) return false;
+    if (!form_->diffusion.constant(first + lane)) return false;
   return true;
 }
 
@@ -104,11 +106,11 @@ void DiffusionAtPoints::move_to(CellsAtPoints& cells, bool constant) {
   for (int lane = 0; lane < cell_lanes; ++lane) {
     const std::int32_t cell = cells.cell(lane);
     if (constant) {
-      const double value = *form_->constant_diffusion(cell);
-      for (CellLanes& at_point : values_) at_point[lane] = value;
+      const DiffusionValue value = *form_->diffusion.constant(cell);
+      for (std::size_t i = 0; i < values_.size(); ++i) values_[i][lane] = value.entries[i % form_->diffusion.entries];
       continue;
     }
-    form_->diffusion(cell, cells.positions(lane), of_cell_);
+    form_->diffusion.evaluate(cell, cells.positions(lane), of_cell_);
     for (std::size_t q = 0; q < of_cell_.size(); ++q) values_[q][lane] = of_cell_[q];
   }
 }
@@ -127,25 +129,56 @@ void FactorsAtPoints::move_to(std::int32_t first, int count) {
   entries_ == 3 ? find_factors<2>() : find_factors<3>();
 }
 
-/// D = w kappa C C' / |J| with C = |J| J^-1.
+/// D = w C kappa C' / |J| with C = |J| J^-1.
 template <int d>
 void FactorsAtPoints::find_factors() {
   for (int q = 0; q < (constant_ ? 1 : cells_.points()); ++q) {
     CellLanes c[d][d];
     const CellLanes determinant = cells_.cofactors(q, c);
-    const CellLanes scale = cells_.weights()[q] * diffusion_[q] / determinant;
-    int entry = q;
-    for (int a = 0; a < d; ++a)
-      for (int b = a; b < d; ++b, entry += cells_.points()) {
-        CellLanes sum{};
-        for (int i = 0; i < d; ++i) sum += c[a][i] * c[b][i];
-        factors_[static_cast<std::size_t>(entry)] = scale * sum;
-      }
+    CellLanes scale = cells_.weights()[q] / determinant;
+    CellLanes upper[upper_size(d)];
+    if (diffusion_.is_tensor()) {
+      transform_tensor<d>(&c[0][0], diffusion_[q], upper);
+    } else {
+      scale *= *diffusion_[q];
+      CellLanes* entry = upper;
+      for (int a = 0; a < d; ++a)
+        for (int b = a; b < d; ++b, ++entry) {
+          *entry = CellLanes{};
+          for (int i = 0; i < d; ++i) *entry += c[a][i] * c[b][i];
+        }
+    }
+    for (int entry = 0; entry < entries_; ++entry)
+      factors_[static_cast<std::size_t>(entry * cells_.points() + q)] = scale * upper[entry];
   }
   for (int entry = 0; constant_ && entry < entries_; ++entry) {
     CellLanes* const of_points = factors_.data() + std::ptrdiff_t{entry} * cells_.points();
     for (int q = 1; q < cells_.points(); ++q) of_points[q] = cells_.weights()[q] / cells_.weights()[0] * of_points[0];
   }
+}
+
+/// True if a symmetric d x d matrix, its upper triangle row by row, is diagonal up to rounding of the nodes.
+bool is_diagonal(std::span<const double> upper, int d) {
+  constexpr double rounding = 1e-12;
+  const auto at = [&](int i, int j) { return std::abs(upper[upper_index(i, j, d)]); };
+  for (int i = 0; i < d; ++i)
+    for (int j = i + 1; j < d; ++j)
+      if (at(i, j) > rounding * std::min(at(i, i), at(j, j))) return false;
+  return true;
+}
+
+bool has_diagonal_factors(const BilinearForm& form) {
+  const int d = form.space->mesh().dimension();
+  std::atomic<bool> all_are = true;
+  for_factors(form, [&](const FactorsAtPoints& at, std::int32_t, int count) {
+    std::vector<double> upper(static_cast<std::size_t>(at.entries()));
+    for (int q = 0; q < (at.constant() ? 1 : at.points()); ++q)
+      for (int lane = 0; lane < count; ++lane) {
+        for (int e = 0; e < at.entries(); ++e) upper[e] = at.factors()[e * at.points() + q][lane];
+        if (!is_diagonal(upper, d)) all_are.store(false, std::memory_order_relaxed);
+      }
+  });
+  return all_are;
 }
 
 }  // namespace femcg::operators

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "mesh/affine_cells.hpp"
+#include "mesh/base/first_failure.hpp"
 #include "mesh/mesh.hpp"
 #include "operators/forms/bilinear_form.hpp"
 #include "operators/forms/programs/point_tables.hpp"
@@ -83,21 +84,23 @@ inline CellLanes CellsAtPoints::cofactors(int q, CellLanes (&c)[d][d]) const {
 class DiffusionAtPoints {
  public:
   DiffusionAtPoints(const BilinearForm& form, int points)
-      : form_(&form), values_(points), of_cell_(static_cast<std::size_t>(points)) {}
+      : form_(&form), values_(static_cast<std::size_t>(points * form.diffusion.entries)), of_cell_(values_.size()) {}
 
   /// True if the diffusion is known to be constant in each of `count` cells from `first` on, so that it needs no
   /// points.
   bool constant(std::int32_t first, int count) const;
   void move_to(CellsAtPoints& cells, bool constant);
-  CellLanes operator[](int q) const { return values_[static_cast<std::size_t>(q)]; }
+  bool is_tensor() const { return form_->diffusion.is_tensor(); }
+  /// The entries at point q.
+  const CellLanes* operator[](int q) const { return values_.data() + std::ptrdiff_t{q} * form_->diffusion.entries; }
 
  private:
   const BilinearForm* form_;
-  std::vector<CellLanes> values_;
+  std::vector<CellLanes> values_;  ///< [points][entries]
   std::vector<double> of_cell_;
 };
 
-/// D = w kappa |J| J^-1 J^-T of a form at the points of a few cells. Keeps scratch memory: one object a thread.
+/// D = w |J| J^-1 kappa J^-T of a form at the points of a few cells. Keeps scratch memory: one object a thread.
 class FactorsAtPoints {
  public:
   explicit FactorsAtPoints(const BilinearForm& form);
@@ -120,5 +123,23 @@ class FactorsAtPoints {
   DiffusionAtPoints diffusion_;
   std::vector<CellLanes> factors_;
 };
+
+/// Calls work(at, first, count) for a few cells at a time, in parallel, with `at` moved to them.
+template <class Work>
+void for_factors(const BilinearForm& form, const Work& work) {
+  mesh::parallel_for(
+      lane_groups(form.cells()), [&] { return FactorsAtPoints(form); },
+      [&](FactorsAtPoints& at, std::int32_t group) {
+        const std::int32_t first = group * cell_lanes, count = std::min<std::int32_t>(cell_lanes, form.cells() - first);
+        at.move_to(first, count);
+        work(at, first, count);
+      });
+}
+
+/// True if a symmetric d x d matrix, its upper triangle row by row, is diagonal up to rounding of the nodes.
+bool is_diagonal(std::span<const double> upper, int d);
+
+/// True if all D are diagonal, as on boxes along the axes of the diffusion.
+bool has_diagonal_factors(const BilinearForm& form);
 
 }  // namespace femcg::operators

@@ -28,8 +28,10 @@ class CellShapes {
         quantum_(16 * std::numeric_limits<double>::epsilon() * mesh::extent_of(mesh).largest_coordinate()),
         quanta_(1 / quantum_) {}
 
-  std::uint64_t hash(std::int32_t cell, double diffusion) const {
-    std::uint64_t mixed = std::bit_cast<std::uint64_t>(diffusion);
+  std::uint64_t hash(std::int32_t cell, std::span<const double> diffusion) const {
+    std::uint64_t mixed = std::bit_cast<std::uint64_t>(diffusion[0]);
+    for (const double entry : diffusion.subspan(1))
+      mixed = mixed * 0x9e3779b97f4a7c15U ^ std::bit_cast<std::uint64_t>(entry);
     const int d = mesh_.dimension();
     mesh::CellPoints points;
     mesh_.write_points(cell, points.data());
@@ -107,6 +109,22 @@ double expected_classes(const CellShapes& shapes, const DiffusionOf& diffusion_o
   return static_cast<double>(parts) * static_cast<double>(distinct);
 }
 
+/// The diffusion of cells, one for all or [cells][entries].
+class DiffusionOfCells {
+ public:
+  DiffusionOfCells(std::span<const double> values, int entries)
+      : values_(values), entries_(static_cast<std::size_t>(entries)) {}
+
+  std::span<const double> operator()(std::int32_t cell) const {
+    return values_.subspan(values_.size() > entries_ ? static_cast<std::size_t>(cell) * entries_ : 0, entries_);
+  }
+  bool all_equal() const { return operators::all_equal(values_, static_cast<int>(entries_)); }
+
+ private:
+  std::span<const double> values_;
+  std::size_t entries_;
+};
+
 /// Classes of a box mesh with one diffusion: one per cell of the rectangle or cuboid that repeats.
 std::optional<CongruenceClasses> classes_of_box(const mesh::Mesh& mesh, std::int64_t most_classes) {
   const std::int32_t classes = mesh::cells_per_cuboid(mesh.shape);
@@ -126,8 +144,8 @@ bool has_congruent_cells(const BilinearForm& form, std::int64_t most_classes) {
   if (!is_constant_in_cells(form)) return false;
   const mesh::Mesh& mesh = form.space->mesh();
   const std::vector<double> diffusion = diffusion_of_cells(form).values;
-  if (mesh.is_uniform_box() && all_equal(diffusion)) return mesh::cells_per_cuboid(mesh.shape) <= most_classes;
-  const auto diffusion_of = [&](std::int32_t cell) { return diffusion[diffusion.size() > 1 ? cell : 0]; };
+  const DiffusionOfCells diffusion_of(diffusion, form.diffusion.entries);
+  if (mesh.is_uniform_box() && diffusion_of.all_equal()) return mesh::cells_per_cuboid(mesh.shape) <= most_classes;
   return expected_classes(CellShapes(mesh), diffusion_of, form.cells(), most_classes) <=
          static_cast<double>(most_classes);
 }
@@ -135,9 +153,9 @@ bool has_congruent_cells(const BilinearForm& form, std::int64_t most_classes) {
 std::optional<CongruenceClasses> find_congruence_classes(const BilinearForm& form, std::span<const double> diffusion,
                                                          std::int64_t most_classes) {
   const mesh::Mesh& mesh = form.space->mesh();
-  if (mesh.is_uniform_box() && all_equal(diffusion)) return classes_of_box(mesh, most_classes);
+  const DiffusionOfCells diffusion_of(diffusion, form.diffusion.entries);
+  if (mesh.is_uniform_box() && diffusion_of.all_equal()) return classes_of_box(mesh, most_classes);
   const CellShapes shapes(mesh);
-  const auto diffusion_of = [&](std::int32_t cell) { return diffusion[diffusion.size() > 1 ? cell : 0]; };
   constexpr double surely = 1.25;  // far beyond the error of the estimate
   if (expected_classes(shapes, diffusion_of, form.cells(), most_classes) > surely * static_cast<double>(most_classes))
     return std::nullopt;
@@ -146,7 +164,7 @@ std::optional<CongruenceClasses> find_congruence_classes(const BilinearForm& for
   for (std::int32_t cell = 0; cell < form.cells(); ++cell) hashes[cell] = shapes.hash(cell, diffusion_of(cell));
 
   const auto identical = [&](std::int32_t a, std::int32_t b) {
-    return diffusion_of(a) == diffusion_of(b) && shapes.same(a, b);
+    return std::ranges::equal(diffusion_of(a), diffusion_of(b)) && shapes.same(a, b);
   };
   // Each thread numbers the classes of a contiguous range of cells; then these are matched.
   const int parts = omp_get_max_threads();

@@ -49,7 +49,7 @@ struct CellEvaluator::State {
         gradients(form->space->basis().gradients(rule.points)),
         reference(reference_matrices(gradients, rule.weights)),
         inverse_weights(rule.weights.cwiseInverse()),
-        diffusion(rule.size()),
+        diffusion(rule.size() * form->diffusion.entries),
         measures(rule.size()),
         factors(rule.size() * entries) {
     for (const Eigen::MatrixXd& gradient : gradients) gradients_of_points.emplace_back(gradient.transpose());
@@ -89,7 +89,7 @@ struct CellEvaluator::State {
 
 void CellEvaluator::State::require_factors() {
   if (has_factors) return;
-  form->diffusion(cell, geometry.all_points(), diffusion);
+  form->diffusion.evaluate(cell, geometry.all_points(), diffusion);
   d == 2 ? compute_factors<2>() : compute_factors<3>();
   has_factors = true;
 }
@@ -106,6 +106,11 @@ void CellEvaluator::State::compute_factors() {
     double inverse[9];
     geometry.inverse(q, inverse);
     double* entry = factors.data() + q * entries;
+    if (form->diffusion.is_tensor()) {
+      transform_tensor<d>(inverse, diffusion.data() + q * entries, entry);
+      for (int e = 0; e < entries; ++e) entry[e] *= measures[q];
+      continue;
+    }
     for (int a = 0; a < d; ++a)
       for (int b = a; b < d; ++b) {
         double sum = 0;
@@ -260,8 +265,8 @@ class MatrixWriter {
   }
 
   void write(std::int32_t first, std::int32_t last) {
-    if (form_->constant_diffusion) factors_.move_to(first, last - first);
-    if (!form_->constant_diffusion || !factors_.constant()) {
+    if (form_->diffusion.constant) factors_.move_to(first, last - first);
+    if (!form_->diffusion.constant || !factors_.constant()) {
       for (std::int32_t cell = first; cell < last; ++cell) write(cell);
       return;
     }

@@ -46,11 +46,8 @@ __device__ void scale_gradients(const double* gradients, const double* factors, 
     const int q = k / (d * dofs), a = k / dofs % d, i = k % dofs;
     double sum = 0;
 #pragma unroll
-    for (int b = 0; b < d; ++b) {
-      const int low = min(a, b), high = max(a, b);
-      sum += factors[q * entries + low * d - low * (low - 1) / 2 + high - low] *
-             __ldg(gradients + ((first + q) * d + b) * dofs + i);
-    }
+    for (int b = 0; b < d; ++b)
+      sum += factors[q * entries + upper_index(a, b, d)] * __ldg(gradients + ((first + q) * d + b) * dofs + i);
     scaled[k] = sum;
   }
 }

@@ -41,6 +41,8 @@
 //   k
 //                              off since the sine between columns is 1 / k at least; |J|, a column times such a row, k
 //                              (4 k + 3); then two rows, |J|, and ten multiplications and additions.
+// A tensor kappa makes it w |J| J^-1 kappa J^-T, with 2 d multiplications and additions more; both parts are then
+// multiplied by the condition of kappa, since |v_a| |kappa| |v_b| <= cond(kappa) sqrt(v_a kappa v_a' v_b kappa v_b').
 // J = sum_a X_a (d psi_a)' has one operation for each of its nodes, and operators may take nodes for equal that differ
 // by 32 u of the largest coordinate X of the mesh (congruence_classes.cpp): eta = d (nodes + 32) X sum_a |d psi_a|
 // |J^-1|. Where a GPU computes J of straight-sided tensor cells in the working precision, it does so from the
@@ -165,6 +167,7 @@ class CellRounding {
 
  private:
   void add_robin_terms();
+  void find_condition_of_diffusion();
   double operations() const;
   double operations_of_tables() const;
   double coefficients() const;
@@ -176,6 +179,8 @@ class CellRounding {
   std::int32_t cell_ = 0;
   Eigen::VectorXd terms_, robin_;
   double condition_ = 0, inverse_ = 0;  ///< largest |J| |J^-1| and |J^-1| over the points
+  double condition_of_diffusion_ = 1;   ///< upper bound, over the points
+  std::vector<double> diffusion_;
 };
 
 void CellRounding::move_to(std::int32_t cell, const CellEvaluator& at) {
@@ -197,6 +202,24 @@ void CellRounding::move_to(std::int32_t cell, const CellEvaluator& at) {
     const auto norm = [d](const double* m) { return Eigen::Map<const Eigen::VectorXd>(m, d * d).norm(); };
     inverse_ = std::max(inverse_, norm(inverse));
     condition_ = std::max(condition_, norm(inverse) * norm(geometry_.jacobian(q)));
+  }
+  find_condition_of_diffusion();
+}
+
+/// Bounds the condition of kappa by its trace over its least eigenvalue.
+void CellRounding::find_condition_of_diffusion() {
+  const operators::Diffusion& diffusion = common_->form->diffusion;
+  if (!diffusion.is_tensor()) return;
+  diffusion_.resize(static_cast<std::size_t>(geometry_.points() * diffusion.entries));
+  diffusion.evaluate(cell_, geometry_.all_points(), diffusion_);
+  condition_of_diffusion_ = 1;
+  for (int q = 0; q < geometry_.points(); ++q) {
+    const double* const values = &diffusion_[static_cast<std::size_t>(q * diffusion.entries)];
+    double trace = 0;
+    for (int axis = 0; axis < common_->mesh().dimension(); ++axis)
+      trace += operators::along_axis(values, diffusion.entries, axis);
+    condition_of_diffusion_ =
+        std::max(condition_of_diffusion_, trace / operators::least_eigenvalue(values, diffusion.entries));
   }
 }
 
@@ -251,7 +274,9 @@ double CellRounding::coefficients() const {
 
 /// Error of D_q if each entry of J has this error.
 double CellRounding::error_of_factors(double error_of_jacobian) const {
-  return 3 * common_->d() * error_of_jacobian * inverse_ + (12 * condition_ + 17) * condition_ + 10;
+  const double of_tensor = common_->form->diffusion.is_tensor() ? 2 * common_->d() : 0;
+  return condition_of_diffusion_ *
+         (3 * common_->d() * error_of_jacobian * inverse_ + (12 * condition_ + 17) * condition_ + 10 + of_tensor);
 }
 
 double CellRounding::working() const {

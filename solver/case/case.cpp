@@ -11,6 +11,7 @@
 
 #include "operators/catalogue.hpp"
 #include "operators/plugins/plugins.hpp"
+#include "solver/case/case_diffusion.hpp"
 #include "solver/case/case_mesh.hpp"
 #include "solver/case/case_output.hpp"
 #include "solver/case/case_reader.hpp"
@@ -33,16 +34,12 @@ void check_constant(const Expression& expression, const std::string& path, const
 
 void read_equation(const MapReader& top, Case& to) {
   const MapReader equation(top, "equation");
-  const auto field = [&](const std::string& key) {
-    return equation.read(key, Field{Expression(equation.number_by_default(key)), {}, equation.place()},
-                         [](const ValueReader& value) { return value.field(); });
-  };
-  to.problem.diffusion = field("diffusion");
-  to.problem.source = field("source");
-  if (to.problem.diffusion.everywhere)
-    check_constant(*to.problem.diffusion.everywhere, "equation.diffusion", positive_number, top.problems());
-  for (const auto& [region, expression] : to.problem.diffusion.by_region)
-    check_constant(expression, "equation.diffusion." + region, positive_number, top.problems());
+  to.problem.diffusion = equation.read(
+      "diffusion", DiffusionField{Expression(equation.number_by_default("diffusion")), {}, equation.place()},
+      read_diffusion);
+  to.problem.source =
+      equation.read("source", Field{Expression(equation.number_by_default("source")), {}, equation.place()},
+                    [](const ValueReader& value) { return value.field(); });
 }
 
 /// Kind of condition that the given keys define; empty if they define none.

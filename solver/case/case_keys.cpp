@@ -184,6 +184,29 @@ KeyDescription mesh_keys() {
   };
 }
 
+/// The keys of a symmetric tensor.
+std::vector<KeyDescription> tensor_keys() {
+  const auto entry = [](std::string_view name, std::string_view meaning) {
+    return KeyDescription{.name = name, .kind = expression, .meaning = meaning};
+  };
+  const KeyDescription coordinate{"", number, "A coordinate"};
+  const KeyDescription direction{
+      .name = "", .kind = list, .meaning = "A direction", .fewest = 2, .most = 3, .inside = {coordinate}};
+  return {entry("xx", "Entry of a symmetric tensor; the tensor must be positive definite"),
+          entry("yy", "Entry of the tensor"),
+          entry("zz", "Entry of the tensor; in space only"),
+          entry("xy", "Entry of the tensor; default 0"),
+          entry("xz", "Entry of the tensor; in space only; default 0"),
+          entry("yz", "Entry of the tensor; in space only; default 0"),
+          {.name = "axes",
+           .kind = list,
+           .meaning = "Axes of the entries: the direction of x', and in space another one in the plane of x' and y'; "
+                      "default those of space",
+           .fewest = 1,
+           .most = 2,
+           .inside = {direction}}};
+}
+
 KeyDescription equation() {
   return {
       .name = "equation",
@@ -192,10 +215,12 @@ KeyDescription equation() {
       .inside =
           {
               {.name = "diffusion",
-               .kind = field,
-               .meaning = "Positive: a number, an expression in x y z, or one for each region",
+               .kind = ValueKind::diffusion,
+               .meaning = "Positive: a number, an expression in x y z, a symmetric tensor of them, or one of these for "
+                          "each region",
                .default_value = "1",
-               .unit = "such as W/(m K) for heat"},
+               .unit = "such as W/(m K) for heat",
+               .inside = tensor_keys()},
               {.name = "source",
                .kind = field,
                .meaning = "A number, an expression in x y z, or one for each region",
@@ -543,7 +568,7 @@ void add_keys(const KeyDescription& of, const std::string& prefix, std::vector<K
   for (const KeyDescription& key : of.inside) {
     const std::string path = prefix + std::string(key.name);
     if (!key.name.empty()) to.push_back({path, &key});
-    if (key.kind == map || key.kind == names) add_keys(key, path + ".", to);
+    if (key.kind == map || key.kind == names || key.kind == ValueKind::diffusion) add_keys(key, path + ".", to);
   }
 }
 
@@ -551,7 +576,7 @@ void add_keys(const KeyDescription& of, const std::string& prefix, std::vector<K
 
 const KeyDescription* KeyDescription::find(std::string_view key) const {
   const auto found = std::ranges::find(inside, key, &KeyDescription::name);
-  return kind == map && found != inside.end() ? &*found : nullptr;
+  return (kind == map || kind == ValueKind::diffusion) && found != inside.end() ? &*found : nullptr;
 }
 
 const KeyDescription& KeyDescription::at(std::string_view key) const {

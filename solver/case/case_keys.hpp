@@ -38,6 +38,7 @@ enum class ValueKind {
   device,          ///< auto, cpu, cuda, or cuda:1
   expression,      ///< in x, y, z
   field,           ///< an expression, or a map of them by region
+  diffusion,       ///< a field, whose expressions may be maps with the keys `inside`
   list,            ///< `inside` has one description, of every item
   map,             ///< `inside` has its keys
   names,           ///< a map with names chosen by the user; `inside` has one description, of the values

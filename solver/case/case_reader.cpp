@@ -127,6 +127,8 @@ const KeyDescription& ValueReader::described() const {
   return *described_;
 }
 
+bool ValueReader::is_map() const { return is(Kind::map) && !is_expression(*node_); }
+
 void ValueReader::must_be(std::string_view right) const {
   note(fmt::format("{} must be {}, not {}", path_, right, shown(*node_)));
 }
@@ -189,7 +191,7 @@ std::optional<Expression> ValueReader::expression() const {
 std::optional<Field> ValueReader::field() const {
   Field field;
   field.place = key_place();
-  if (is(Kind::map) && !is_expression(*node_)) {
+  if (is_map()) {
     const auto regions = entries("an expression for each region");
     if (!regions) return std::nullopt;
     for (const ValueReader& region : *regions)

@@ -45,6 +45,8 @@ class ValueReader {
   const std::string& path() const { return path_; }
   const Place& place() const { return node_->place; }
   bool is(CaseNode::Kind kind) const { return node_->kind == kind; }
+  /// True for a map, unless YAML took the expression "c ? a : b" for one.
+  bool is_map() const;
 
   std::optional<std::int64_t> whole(std::int64_t least, std::int64_t largest) const;
   std::optional<std::int64_t> whole() const;  ///< in the described range

@@ -108,6 +108,10 @@ Json schema_of_kind(const KeyDescription& key) {
       return reference("expression");
     case ValueKind::field:
       return reference("field");
+    case ValueKind::diffusion: {
+      const Json tensor = map_schema(key), value{{"anyOf", {reference("expression"), tensor}}};
+      return {{"anyOf", {reference("expression"), tensor, {{"type", "object"}, {"additionalProperties", value}}}}};
+    }
     case ValueKind::list:
       return list_schema(key);
     case ValueKind::map:

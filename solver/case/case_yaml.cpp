@@ -25,13 +25,33 @@ void emit_numbers(YAML::Emitter& out, const Numbers& numbers, int count) {
   out << EndSeq;
 }
 
-void emit(YAML::Emitter& out, const Field& field) {
-  if (field.everywhere) {
-    out << field.everywhere->text();
+void emit(YAML::Emitter& out, const Expression& expression) { out << expression.text(); }
+
+void emit(YAML::Emitter& out, const RegionDiffusion& diffusion) {
+  if (!diffusion.tensor()) {
+    out << diffusion.multiple().text();
     return;
   }
+  const TensorExpression& tensor = *diffusion.tensor();
+  out << Flow << BeginMap;
+  for (const auto& [name, entry] : tensor.entries) out << Key << name << Value << entry.text();
+  if (!tensor.axes.empty()) {
+    out << Key << "axes" << Value << Flow << BeginSeq;
+    for (const std::array<double, 3>& axis : tensor.axes)
+      emit_numbers(out, axis, static_cast<int>(tensor.axis_entries));
+    out << EndSeq;
+  }
+  out << EndMap;
+}
+
+template <class T>
+void emit(YAML::Emitter& out, const ByRegion<T>& field) {
+  if (field.everywhere) return emit(out, *field.everywhere);
   out << BeginMap;
-  for (const auto& [region, expression] : field.by_region) out << Key << region << Value << expression.text();
+  for (const auto& [region, value] : field.by_region) {
+    out << Key << region << Value;
+    emit(out, value);
+  }
   out << EndMap;
 }
 

@@ -7,33 +7,46 @@
 #include "mesh/base/counting.hpp"
 #include "mesh/base/first_failure.hpp"
 #include "mesh/base/pages.hpp"
+#include "solver/coefficients/diffusion_field.hpp"
 #include "solver/messages/error.hpp"
 #include "solver/messages/sentence.hpp"
 
 namespace femcg::solver {
 
-FieldOnRegions::FieldOnRegions(const Field& field, const std::string& key, const mesh::Mesh& mesh,
-                               std::optional<double> where_absent)
-    : mesh_(&mesh) {
+template <class Value>
+std::vector<Value> on_regions(const ByRegion<Value>& field, const std::string& key, const mesh::Mesh& mesh,
+                              const std::optional<Value>& where_absent) {
+  std::vector<Value> values;
   std::vector<std::string> problems;
-  for (const auto& [region, expression] : field.by_region)
+  for (const auto& [region, value] : field.by_region)
     if (std::find(mesh.region_names.begin(), mesh.region_names.end(), region) == mesh.region_names.end())
-      problems.push_back(
-          at_place(expression.place(), fmt::format("{}: the mesh has no region {}{}", key, in_quotes(region),
-                                                   did_you_mean_part(region, mesh.region_names))));
+      problems.push_back(at_place(value.place(), fmt::format("{}: the mesh has no region {}{}", key, in_quotes(region),
+                                                             did_you_mean_part(region, mesh.region_names))));
   for (const std::string& region : mesh.region_names) {
     const auto own = field.by_region.find(region);
     if (own != field.by_region.end())
-      by_region_.push_back(own->second);
+      values.push_back(own->second);
     else if (field.everywhere)
-      by_region_.push_back(*field.everywhere);
+      values.push_back(*field.everywhere);
     else if (where_absent)
-      by_region_.push_back(Expression(*where_absent));
+      values.push_back(*where_absent);
     else
       problems.push_back(
           at_place(field.place, fmt::format("{} has no value for region {} of the mesh", key, in_quotes(region))));
   }
   if (!problems.empty()) throw InputError(problems);
+  return values;
+}
+
+template std::vector<Expression> on_regions(const ByRegion<Expression>&, const std::string&, const mesh::Mesh&,
+                                            const std::optional<Expression>&);
+template std::vector<RegionDiffusion> on_regions(const ByRegion<RegionDiffusion>&, const std::string&,
+                                                 const mesh::Mesh&, const std::optional<RegionDiffusion>&);
+
+FieldOnRegions::FieldOnRegions(const Field& field, const std::string& key, const mesh::Mesh& mesh,
+                               std::optional<double> where_absent)
+    : mesh_(&mesh),
+      by_region_(on_regions(field, key, mesh, where_absent ? std::optional(Expression(*where_absent)) : std::nullopt)) {
 }
 
 bool FieldOnRegions::constant() const {
@@ -74,13 +87,14 @@ std::vector<double> interpolate(const FieldOnRegions& field, const mesh::Functio
 }
 
 void require_at_least(const Expression& expression, double least, bool or_equal, std::span<const double> points,
-                      std::span<const double> values, const std::string& what) {
-  for (std::size_t q = 0; q < values.size(); ++q) {
-    if (values[q] > least || (or_equal && values[q] == least)) continue;
+                      std::span<const double> values, const std::string& what, std::size_t stride) {
+  for (std::size_t q = 0; q < points.size() / 3; ++q) {
+    const double value = values[q * stride];
+    if (value > least || (or_equal && value == least)) continue;
     throw InputError(
         at_place(expression.place(),
                  fmt::format("{} must be {}{}, but {} is {} at the point {}", what, or_equal ? "at least " : "above ",
-                             least, in_quotes(expression.text()), values[q], point_text(&points[3 * q]))));
+                             least, in_quotes(expression.text()), value, point_text(&points[3 * q]))));
   }
 }
 

@@ -11,15 +11,22 @@
 
 namespace femcg::solver {
 
-/// One expression for the whole domain, or one per region.
-struct Field {
-  std::optional<Expression> everywhere;
-  std::map<std::string, Expression> by_region;
+/// One value for the whole domain, or one per region.
+template <class Value>
+struct ByRegion {
+  std::optional<Value> everywhere;
+  std::map<std::string, Value> by_region;
   Place place;
 };
+using Field = ByRegion<Expression>;
 
-/// A field on a mesh: the expression of each region. Throws InputError if a region of the field does not exist, or if a
-/// region of the mesh has no expression and there is no `where_absent`.
+/// The value of each region of a mesh. Throws InputError, for the key of the case, if a region of the field does not
+/// exist, or if a region of the mesh has no value and there is no `where_absent`.
+template <class Value>
+std::vector<Value> on_regions(const ByRegion<Value>& field, const std::string& key, const mesh::Mesh& mesh,
+                              const std::optional<Value>& where_absent);
+
+/// A field on a mesh: the expression of each region, by on_regions.
 class FieldOnRegions {
  public:
   FieldOnRegions(const Field& field, const std::string& key, const mesh::Mesh& mesh,
@@ -41,8 +48,8 @@ class FieldOnRegions {
 std::vector<double> interpolate(const FieldOnRegions& field, const mesh::FunctionSpace& space);
 
 /// Throws InputError, with the expression's place and the first point, if a value is not above `least` (or equal to it,
-/// if allowed).
+/// if allowed). Of several values at a point, `stride` apart, the first counts.
 void require_at_least(const Expression& expression, double least, bool or_equal, std::span<const double> points,
-                      std::span<const double> values, const std::string& what);
+                      std::span<const double> values, const std::string& what, std::size_t stride = 1);
 
 }  // namespace femcg::solver

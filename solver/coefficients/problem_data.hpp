@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "solver/coefficients/field.hpp"
+#include "solver/coefficients/diffusion_field.hpp"
 
 namespace femcg::solver {
 
@@ -49,8 +49,8 @@ struct LoadData {
 };
 
 struct ProblemData {
-  Field diffusion;  ///< kappa
-  Field source;     ///< f
+  DiffusionField diffusion;  ///< kappa
+  Field source;              ///< f
   std::vector<BoundaryCondition> boundary;
   std::vector<PointSource> points;
   std::vector<LoadData> loads;  ///< empty: one load, from source, boundary and points

@@ -57,16 +57,15 @@ std::function<mesh::NodeValues()> CellFields::gradient(std::span<const double> d
 }
 
 std::function<mesh::NodeValues()> CellFields::flux(std::span<const double> dofs,
-                                                   const FieldOnRegions& diffusion) const {
+                                                   const DiffusionOnRegions& diffusion) const {
   return [cells = cells_, tables = tables_, dofs, diffusion]() -> mesh::NodeValues {
-    return [cells, tables, dofs, diffusion, gradient = CellGradient(*tables),
-            factors = std::vector<double>(tables->geometry.values.rows())](std::int64_t cell,
-                                                                           std::span<double> values) mutable {
+    return [cells, tables, dofs, diffusion, gradient = CellGradient(*tables)](std::int64_t cell,
+                                                                              std::span<double> values) mutable {
       const std::int32_t number = cells.number(cell);
       gradient.move_to(number);
       gradient.evaluate(dofs, values);
-      diffusion.of_cell(number).evaluate(gradient.points_in_space(), factors);
-      for (std::size_t i = 0; i < values.size(); ++i) values[i] *= -factors[i / 3];
+      diffusion.multiply(number, gradient.points_in_space(), values);
+      for (double& value : values) value = -value;
     };
   };
 }

@@ -25,7 +25,7 @@ class CellFields {
   /// grad u.
   std::function<mesh::NodeValues()> gradient(std::span<const double> dofs) const;
   /// -kappa grad u.
-  std::function<mesh::NodeValues()> flux(std::span<const double> dofs, const FieldOnRegions& diffusion) const;
+  std::function<mesh::NodeValues()> flux(std::span<const double> dofs, const DiffusionOnRegions& diffusion) const;
   /// |v| of a vector field v.
   std::function<mesh::NodeValues()> magnitude(std::function<mesh::NodeValues()> vector) const;
 

@@ -102,10 +102,10 @@ Recovery::Recovery(const operators::BilinearForm& form) : cut_mesh_(cut_between_
   if (cut_mesh_.cell_count() > 0) cut_space_ = std::make_unique<mesh::FunctionSpace>(cut_mesh_, form.space->degree());
   form_.space = cut_space_ ? cut_space_.get() : form.space;
   form_.quadrature = form.quadrature;
-  form_.diffusion = [](std::int32_t, std::span<const double>, std::span<double> values) {
+  form_.diffusion.evaluate = [](std::int32_t, std::span<const double>, std::span<double> values) {
     std::ranges::fill(values, 1.0);
   };
-  form_.constant_diffusion = [](std::int32_t) { return 1.0; };
+  form_.diffusion.constant = [](std::int32_t) { return 1.0; };
   form_.unknowns = form_.space->dof_count();
   form_.unknown_of_dof = mesh::unset<std::int32_t>(form_.unknowns);
   std::iota(form_.unknown_of_dof.begin(), form_.unknown_of_dof.end(), 0);

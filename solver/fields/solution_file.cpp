@@ -50,7 +50,7 @@ bool SolutionFile::jumps() const { return wants(OutputField::gradient) || wants(
 /// cells.
 void SolutionFile::check_diffusion_at_nodes() const {
   const mesh::Mesh& mesh = problem_->form().space->mesh();
-  const FieldOnRegions diffusion(problem_->data().diffusion, "equation.diffusion", mesh, std::nullopt);
+  const DiffusionOnRegions diffusion(problem_->data().diffusion, mesh);
   if (diffusion.constant()) return;
   const mesh::SeparateCells cells = CellFields(*problem_->form().space, cells_).cells();
   struct Scratch {
@@ -62,11 +62,12 @@ void SolutionFile::check_diffusion_at_nodes() const {
     mesh::parallel_for(
         cells.count,
         [&] {
-          return Scratch{cells.points(), std::vector<double>(3 * nodes), std::vector<double>(nodes)};
+          return Scratch{cells.points(), std::vector<double>(3 * nodes),
+                         std::vector<double>(nodes * diffusion.entries())};
         },
         [&](Scratch& scratch, std::int64_t cell) {
           scratch.points(cell, scratch.at);
-          diffusion.of_cell(cells_.number(cell)).evaluate(scratch.at, scratch.values);
+          diffusion.evaluate(static_cast<std::int32_t>(cells_.number(cell)), scratch.at, scratch.values);
         });
   } catch (const InputError& error) {
     throw InputError(error.sentences().front() +
@@ -84,8 +85,8 @@ std::vector<SolutionFile::Recovered> SolutionFile::recover(std::span<const doubl
     std::vector<double> gradients, diffusion;
   };
   const auto points = static_cast<std::size_t>(tables.geometry.values.rows());
-  std::vector<Scratch> of_thread(omp_get_max_threads(),
-                                 {CellGradient(tables), std::vector<double>(3 * points), std::vector<double>(points)});
+  std::vector<Scratch> of_thread(omp_get_max_threads(), {CellGradient(tables), std::vector<double>(3 * points),
+                                                         std::vector<double>(points * form.diffusion.entries)});
   std::vector<Recovered> recovered;
   std::vector<Recovery::Values> components;
   for (const OutputField field : output_->fields) {
@@ -97,10 +98,14 @@ std::vector<SolutionFile::Recovered> SolutionFile::recover(std::span<const doubl
         scratch.gradient.move_to(cell);
         scratch.gradient.evaluate(solution, scratch.gradients);
         if (field == OutputField::recovered_flux)
-          form.diffusion(cell, scratch.gradient.points_in_space(), scratch.diffusion);
-        for (std::size_t q = 0; q < values.size(); ++q)
-          values[q] =
-              scratch.gradients[3 * q + i] * (field == OutputField::recovered_flux ? -scratch.diffusion[q] : 1.0);
+          form.diffusion.evaluate(cell, scratch.gradient.points_in_space(), scratch.diffusion);
+        for (std::size_t q = 0; q < values.size(); ++q) {
+          double* const gradient = &scratch.gradients[3 * q];
+          if (field == OutputField::recovered_flux)
+            operators::multiply_diffusion(&scratch.diffusion[q * form.diffusion.entries], form.diffusion.entries,
+                                          gradient);
+          values[q] = field == OutputField::recovered_flux ? -gradient[i] : gradient[i];
+        }
       });
   }
   std::vector<std::vector<double>> found = recovery_->project(components);
@@ -148,8 +153,7 @@ std::function<mesh::NodeValues()> SolutionFile::values_of(OutputField field, std
     case OutputField::gradient:
       return make.gradient(solution);
     case OutputField::flux:
-      return make.flux(solution,
-                       FieldOnRegions(problem_->data().diffusion, "equation.diffusion", space.mesh(), std::nullopt));
+      return make.flux(solution, DiffusionOnRegions(problem_->data().diffusion, space.mesh()));
     case OutputField::recovered_gradient:
     case OutputField::recovered_flux: {
       const auto recovered = std::ranges::find(recovered_[load], field, &Recovered::field);

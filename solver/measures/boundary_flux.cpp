@@ -67,7 +67,7 @@ void add_up(const Problem& problem, std::vector<double>& of_constrained) {
 /// Values and moments on one facet after the other. Has scratch memory: one per thread.
 class BoundaryFlux::FacetWork {
  public:
-  FacetWork(const Problem& problem, const FieldOnRegions& diffusion, const std::vector<GradientTables>& tables)
+  FacetWork(const Problem& problem, const DiffusionOnRegions& diffusion, const std::vector<GradientTables>& tables)
       : space_(problem.form().space),
         diffusion_(&diffusion),
         evaluator_(*space_, problem.form().quadrature),
@@ -78,10 +78,11 @@ class BoundaryFlux::FacetWork {
     evaluator_.move_to(at.facet);
     gradients_[at.facet.facet].move_to(at.facet.cell);
     const auto points = static_cast<std::size_t>(evaluator_.points());
-    for (std::vector<double>* vector : {&u_, &flux_, &transfer_, &kappa_}) vector->resize(points);
+    for (std::vector<double>* vector : {&u_, &flux_, &transfer_}) vector->resize(points);
+    kappa_.resize(points * diffusion_->entries());
     slopes_.resize(3 * points);
     try {
-      diffusion_->of_cell(at.facet.cell).evaluate(evaluator_.points_in_space(), kappa_);
+      diffusion_->evaluate(at.facet.cell, evaluator_.points_in_space(), kappa_);
       is_finite_ = true;
     } catch (const InputError&) {
       is_finite_ = false;
@@ -99,14 +100,16 @@ class BoundaryFlux::FacetWork {
   double area() const { return std::accumulate(evaluator_.measures().begin(), evaluator_.measures().end(), 0.0); }
   double integral() const { return integral_of(u_); }
 
-  /// kappa grad u . n at the quadrature points; null if the diffusion is not finite at one of them, which is possible
+  /// (kappa grad u) . n at the quadrature points; null if the diffusion is not finite at one of them, which is possible
   /// on the boundary.
   const std::vector<double>* gradient() {
     if (!is_finite_) return nullptr;
     gradients_[at_->facet.facet].evaluate(of_.dofs, slopes_);
-    for (std::size_t q = 0; q < flux_.size(); ++q)
-      flux_[q] =
-          kappa_[q] * std::inner_product(&slopes_[3 * q], &slopes_[3 * q] + 3, &evaluator_.normals()[3 * q], 0.0);
+    const int entries = diffusion_->entries();
+    for (std::size_t q = 0; q < flux_.size(); ++q) {
+      operators::multiply_diffusion(&kappa_[q * entries], entries, &slopes_[3 * q]);
+      flux_[q] = std::inner_product(&slopes_[3 * q], &slopes_[3 * q] + 3, &evaluator_.normals()[3 * q], 0.0);
+    }
     return &flux_;
   }
   /// Prescribed flux, or transfer (ambient - u), at the quadrature points.
@@ -136,13 +139,13 @@ class BoundaryFlux::FacetWork {
  private:
   LoadSolution of_{};
   const mesh::FunctionSpace* space_;
-  const FieldOnRegions* diffusion_;
+  const DiffusionOnRegions* diffusion_;
   operators::FacetEvaluator evaluator_;
   std::vector<CellGradient> gradients_;  ///< at the points of each facet of the reference cell
   const ConditionedFacet* at_ = nullptr;
-  bool is_finite_ = false;                           ///< kappa is finite at the points
-  std::vector<double> u_, flux_, transfer_, kappa_;  ///< at the points
-  std::vector<double> slopes_;                       ///< [points][3]
+  bool is_finite_ = false;                   ///< kappa is finite at the points
+  std::vector<double> u_, flux_, transfer_;  ///< at the points
+  std::vector<double> kappa_, slopes_;       ///< [points][entries], [points][3]
 };
 
 /// Adds to the gradient's moments their difference from the reactions.
@@ -203,7 +206,7 @@ std::vector<BoundaryFlux> boundary_fluxes(const Problem& problem, std::span<cons
   for (std::size_t i = 0; i < of.size(); ++i) fluxes.push_back(BoundaryFlux(boundary.size(), nodes));
   const bool reacts = problem.shared().any(std::ranges::any_of(boundary, has_value));
   mesh::Array<double> squares = mesh::array_of<double>(reacts ? boundary.size() * nodes : 0);
-  const FieldOnRegions diffusion(problem.data().diffusion, "equation.diffusion", space.mesh(), std::nullopt);
+  const DiffusionOnRegions diffusion(problem.data().diffusion, space.mesh());
   const std::vector<GradientTables> tables = tables_of_facets(space, problem.form().quadrature);
   mesh::parallel_for(
       boundary.size(), [&] { return BoundaryFlux::FacetWork(problem, diffusion, tables); },

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "operators/forms/element_matrices.hpp"
+#include "solver/preconditioners/coarse_form.hpp"
 
 namespace femcg::solver {
 
@@ -39,8 +40,23 @@ std::vector<std::int32_t> bad_cells(const BilinearForm& form, const std::vector<
   return found;
 }
 
-double stretching(const mesh::Mesh& mesh) {
+namespace {
+
+/// Maps edges, [d][edges], to coordinates in which the diffusion, a tensor, is the identity: L^-1 edges with L L' =
+/// kappa.
+void to_isotropic(const operators::DiffusionValue& diffusion, Eigen::MatrixXd& edges) {
+  const auto d = static_cast<int>(edges.rows());
+  Eigen::MatrixXd tensor(d, d);
+  for (int i = 0; i < d; ++i)
+    for (int j = 0; j < d; ++j) tensor(i, j) = diffusion.entries[operators::upper_index(i, j, d)];
+  tensor.llt().matrixL().solveInPlace(edges);
+}
+
+}  // namespace
+
+double stretching(const BilinearForm& form) {
   constexpr std::int32_t most_cells = 512;
+  const mesh::Mesh& mesh = form.space->mesh();
   const int d = mesh.dimension();
   const bool is_tensor = mesh::is_tensor(mesh.shape);
   Eigen::Matrix3d regular = Eigen::Matrix3d::Identity();  // edges of the regular cell from its first vertex
@@ -62,6 +78,7 @@ double stretching(const mesh::Mesh& mesh) {
         edges.col(axis) += sign * Eigen::Map<const Eigen::VectorXd>(point.data(), d);
       }
     }
+    if (form.diffusion.is_tensor()) to_isotropic(diffusion_at_centre(form, cell), edges);
     const Eigen::VectorXd extents = Eigen::JacobiSVD<Eigen::MatrixXd>(edges * to_regular).singularValues();
     if (extents(d - 1) > 0) ratios.push_back(extents(0) / extents(d - 1));
   }

@@ -18,6 +18,6 @@ std::vector<std::int32_t> bad_cells(const operators::BilinearForm& form, const s
 
 /// Ratio of the longest to the shortest extent of a cell, 1 for regular ones: the ratio of the singular values of the
 /// map from the regular cell at its centre. Median over the cells, or over a sample of some hundreds; 1 without cells.
-double stretching(const mesh::Mesh& mesh);
+double stretching(const operators::BilinearForm& form);
 
 }  // namespace femcg::solver

@@ -20,6 +20,7 @@ namespace femcg::solver {
 
 using mesh::FunctionSpace;
 using operators::BilinearForm;
+using operators::DiffusionValue;
 using operators::RobinFacet;
 
 namespace {
@@ -123,9 +124,6 @@ std::unique_ptr<CoarseForm> lower_degree(const BilinearForm& fine, int degree, c
   form.space = &space;
   form.quadrature = quadrature == LowerQuadrature::of_fine ? fine.quadrature : std::min(fine.quadrature, degree + 1);
   form.diffusion = fine.diffusion;
-  form.constant_diffusion = fine.constant_diffusion;
-  form.diffusion_by_region = fine.diffusion_by_region;
-  form.rounding = fine.rounding;
   form.robin.resize(fine.robin.size());
 #pragma omp parallel
   {
@@ -232,30 +230,40 @@ std::array<double, 3> centre(const mesh::Mesh& mesh, std::int32_t cell) {
   return sum;
 }
 
-/// Diffusion of each coarse cell if it is constant over its fine cells, else NaN; empty if it differs by more than a
-/// factor of 4 between the centres of fine cells of one coarse cell.
+/// Diffusion of each coarse cell, [cells][entries], if it is constant over its fine cells, else NaN; empty if it
+/// differs along an axis by more than a factor of 4 between the centres of fine cells of one coarse cell.
 std::optional<std::vector<double>> joined_diffusion(const BilinearForm& fine, const JoinedCells& joined) {
   constexpr double several = std::numeric_limits<double>::quiet_NaN();
-  std::vector<double> of_cells(static_cast<std::size_t>(joined.cells()));
+  const int entries = fine.diffusion.entries, axes = fine.diffusion.is_tensor() ? fine.space->mesh().dimension() : 1;
+  std::vector<double> of_cells(static_cast<std::size_t>(joined.cells()) * entries);
   std::atomic<bool> differs = false;
   operators::for_each_row(joined.cells(), [&](std::int64_t cell) {
-    double least = std::numeric_limits<double>::infinity(), greatest = 0;
+    std::array<double, 3> least{}, greatest{};
+    std::optional<DiffusionValue> first;
     bool is_constant = true;
     joined.for_cells(static_cast<std::int32_t>(cell), [&](std::int32_t child) {
-      const double value = diffusion_at_centre(fine, child);
-      least = std::min(least, value);
-      greatest = std::max(greatest, value);
-      is_constant = is_constant && fine.constant_diffusion && fine.constant_diffusion(child);
+      const DiffusionValue value = diffusion_at_centre(fine, child);
+      for (int axis = 0; axis < axes; ++axis) {
+        const double along = operators::along_axis(value.entries.data(), entries, axis);
+        least[axis] = first ? std::min(least[axis], along) : along;
+        greatest[axis] = std::max(greatest[axis], along);
+      }
+      is_constant =
+          is_constant && value == first.value_or(value) && fine.diffusion.constant && fine.diffusion.constant(child);
+      first = first.value_or(value);
     });
-    of_cells[static_cast<std::size_t>(cell)] = is_constant && least == greatest ? least : several;
-    if (greatest > most_diffusion_ratio * least) differs.store(true, std::memory_order_relaxed);
+    for (int i = 0; i < entries; ++i)
+      of_cells[static_cast<std::size_t>(cell * entries + i)] = is_constant ? first->entries[i] : several;
+    for (int axis = 0; axis < axes; ++axis)
+      if (greatest[axis] > most_diffusion_ratio * least[axis]) differs.store(true, std::memory_order_relaxed);
   });
   if (differs) return std::nullopt;
   return of_cells;
 }
 
-/// merging_ratios for the mean widths over all processes.
-std::array<int, 3> ratios(const mesh::Mesh& mesh, const operators::Communicator& processes) {
+/// merging_ratios for the mean widths over all processes, and the mean diffusion along the axes.
+std::array<int, 3> ratios(const BilinearForm& form, const operators::Communicator& processes) {
+  const mesh::Mesh& mesh = form.space->mesh();
   const int d = mesh.dimension();
   const mesh::BoxNodes& box = *mesh.box;
   std::array<double, 6> lengths_and_cells{};
@@ -266,7 +274,10 @@ std::array<int, 3> ratios(const mesh::Mesh& mesh, const operators::Communicator&
   }
   processes.sum(lengths_and_cells);
   std::array<double, 3> step{};
-  for (int axis = 0; axis < d; ++axis) step[axis] = lengths_and_cells[axis] / lengths_and_cells[3 + axis];
+  std::array<double, 3> diffusion = diffusion_along_axes(form);
+  processes.sum(diffusion);
+  for (int axis = 0; axis < d; ++axis)
+    step[axis] = lengths_and_cells[axis] / lengths_and_cells[3 + axis] / std::sqrt(diffusion[axis]);
   return merging_ratios(step, box.of_box(), d);
 }
 
@@ -360,18 +371,30 @@ MergedAxis merged_axis(int ratio, std::int32_t cells, double first_width, double
   return {ratio, cells, cells % ratio != 0 && first_width > wider * last_width ? 1 : 0};
 }
 
-double diffusion_at_centre(const BilinearForm& form, std::int32_t cell) {
-  const auto constant = form.constant_diffusion ? form.constant_diffusion(cell) : std::nullopt;
-  double value = constant.value_or(0);
-  if (!constant) form.diffusion(cell, centre(form.space->mesh(), cell), {&value, 1});
+DiffusionValue diffusion_at_centre(const BilinearForm& form, std::int32_t cell) {
+  if (const auto constant = form.diffusion.constant ? form.diffusion.constant(cell) : std::nullopt) return *constant;
+  DiffusionValue value;
+  form.diffusion.evaluate(cell, centre(form.space->mesh(), cell),
+                          std::span(value.entries).first(form.diffusion.entries));
   return value;
+}
+
+std::array<double, 3> diffusion_along_axes(const BilinearForm& form) {
+  if (!form.diffusion.is_tensor()) return {1, 1, 1};
+  std::array<double, 3> sum{};
+  for (std::int32_t cell = 0; cell < form.cells(); ++cell) {
+    const DiffusionValue value = diffusion_at_centre(form, cell);
+    for (int axis = 0; axis < form.space->mesh().dimension(); ++axis)
+      sum[axis] += operators::along_axis(value.entries.data(), form.diffusion.entries, axis);
+  }
+  return sum;
 }
 
 std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine, const PartOfForm& of) {
   const mesh::Mesh& of_fine = fine.space->mesh();
   if (!of_fine.box || !mesh::is_tensor(of_fine.shape) || fine.space->degree() != 1) return nullptr;
   const int d = of_fine.dimension();
-  const std::array<int, 3> ratio = ratios(of_fine, *of.processes);
+  const std::array<int, 3> ratio = ratios(fine, *of.processes);
   if (ratio == std::array{1, 1, 1}) return nullptr;
   const JoinedCells joined(of_fine, ratio);
   std::optional<std::vector<double>> diffusion;
@@ -386,7 +409,10 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine, const PartOfFo
   BilinearForm& form = coarse->form;
   form.space = coarse->space.get();
   form.quadrature = fine.quadrature;
-  form.diffusion = [&fine, joined](std::int32_t cell, std::span<const double> points, std::span<double> values) {
+  const auto entries = static_cast<std::size_t>(fine.diffusion.entries);
+  form.diffusion.entries = fine.diffusion.entries;
+  form.diffusion.evaluate = [&fine, joined, entries](std::int32_t cell, std::span<const double> points,
+                                                     std::span<double> values) {
     std::array<std::int32_t, 8> children{};
     Eigen::Matrix<double, 3, 8> centres;
     int count = 0;
@@ -395,16 +421,20 @@ std::unique_ptr<CoarseForm> coarser_box(const BilinearForm& fine, const PartOfFo
       children[count] = child;
       centres.col(count++) = Eigen::Map<const Eigen::Vector3d>(at.data());
     });
-    for (std::size_t q = 0; q < values.size(); ++q) {
+    for (std::size_t q = 0; q < points.size() / 3; ++q) {
       const Eigen::Map<const Eigen::Vector3d> point(&points[3 * q]);
       Eigen::Index nearest = 0;
       (centres.leftCols(count).colwise() - point).colwise().squaredNorm().minCoeff(&nearest);
-      fine.diffusion(children[nearest], points.subspan(3 * q, 3), values.subspan(q, 1));
+      fine.diffusion.evaluate(children[nearest], points.subspan(3 * q, 3), values.subspan(q * entries, entries));
     }
   };
-  form.constant_diffusion = [of_cells = std::move(*diffusion)](std::int32_t cell) {
-    const double value = of_cells[static_cast<std::size_t>(cell)];
-    return std::isnan(value) ? std::nullopt : std::optional(value);
+  form.diffusion.constant = [of_cells = std::move(*diffusion),
+                             entries](std::int32_t cell) -> std::optional<DiffusionValue> {
+    const auto of_cell = std::span(of_cells).subspan(static_cast<std::size_t>(cell) * entries, entries);
+    if (std::isnan(of_cell[0])) return std::nullopt;
+    DiffusionValue value;
+    std::ranges::copy(of_cell, value.entries.begin());
+    return value;
   };
   form.robin = robin_of(fine, joined, static_cast<std::size_t>(std::pow(form.quadrature, d - 1) + 0.5));
 

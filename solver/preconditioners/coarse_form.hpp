@@ -68,10 +68,14 @@ struct MergedAxis {
 /// Does not merge the wider one of two end cells, so that none stays thin over several levels.
 MergedAxis merged_axis(int ratio, std::int32_t cells, double first_width, double last_width);
 
+/// Mean over the cells of a tensor's diffusion along each axis, up to one factor; 1 for all axes where it is a multiple
+/// of the identity.
+std::array<double, 3> diffusion_along_axes(const operators::BilinearForm& form);
 /// Diffusion at the centre of a cell.
-double diffusion_at_centre(const operators::BilinearForm& form, std::int32_t cell);
+operators::DiffusionValue diffusion_at_centre(const operators::BilinearForm& form, std::int32_t cell);
 
-/// The same problem, of degree 1, on a coarser box: cells are merged along the axes of merging_ratios. If their number
+/// The same problem, of degree 1, on a coarser box: cells are merged along the axes of merging_ratios, for widths
+/// relative to the square roots of diffusion_along_axes. If their number
 /// is odd, one end cell is not merged, the wider one on a single process. Null if `fine` is not on a box of
 /// quadrilaterals or hexahedra, if the diffusion of merged cells differs by more than a factor of 4 (Galerkin products
 /// then average it better), or if cells of two processes would be merged. `fine`, and this process's part `of` it, must

@@ -1,6 +1,7 @@
 #include "solver/preconditioners/gathered_box.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -56,22 +57,25 @@ std::vector<Between> places_between(const std::vector<std::int32_t>& remaining) 
 /// By axis, for each node.
 using Places = std::array<std::vector<Between>, 3>;
 
-/// Mean diffusion of merged cells; empty if it differs too much among them.
+/// Mean diffusion of merged cells, along each axis; empty if it differs too much among them.
 std::optional<std::vector<double>> merged_diffusion(const GatheredBox& fine, const GridIndex& cells,
                                                     const Places& places) {
-  const auto count = static_cast<std::size_t>(cells[0]) * cells[1] * cells[2];
+  const auto axes = static_cast<std::size_t>(fine.diffusion_axes),
+             count = static_cast<std::size_t>(cells[0]) * cells[1] * cells[2] * axes;
   std::vector<double> least(count, std::numeric_limits<double>::infinity()), greatest(count, 0.0), sum(count, 0.0),
       members(count, 0.0);
-  std::int64_t cell = 0;
+  std::size_t next = 0;
   for_grid(fine.cells, [&](const GridIndex& at) {
     GridIndex in{};
     for (int axis = 0; axis < fine.dimension; ++axis) in[axis] = places[axis][at[axis] + 1].high - 1;
-    const auto to = static_cast<std::size_t>(number(in, cells));
-    const double value = fine.diffusion[cell++];
-    least[to] = std::min(least[to], value);
-    greatest[to] = std::max(greatest[to], value);
-    sum[to] += value;
-    members[to] += 1;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const std::size_t to = static_cast<std::size_t>(number(in, cells)) * axes + axis;
+      const double value = fine.diffusion[next++];
+      least[to] = std::min(least[to], value);
+      greatest[to] = std::max(greatest[to], value);
+      sum[to] += value;
+      members[to] += 1;
+    }
   });
   for (std::size_t i = 0; i < count; ++i) {
     if (greatest[i] > most_diffusion_ratio * least[i]) return std::nullopt;
@@ -136,7 +140,8 @@ std::optional<GatheredBox> gathered_box(const BilinearForm& form, const PartOfFo
   // Each process adds its own part of these numbers.
   std::vector<double> positions(static_cast<std::size_t>(nodes[0] + nodes[1] + nodes[2])), counts(positions.size());
   std::vector<double> unknowns(static_cast<std::size_t>(nodes[0]) * nodes[1] * nodes[2]);
-  box.diffusion.resize(static_cast<std::size_t>(box.cell_count()));
+  box.diffusion_axes = form.diffusion.is_tensor() ? box.dimension : 1;
+  box.diffusion.resize(static_cast<std::size_t>(box.cell_count()) * box.diffusion_axes);
   const auto in_box = [&](GridIndex at) {
     for (int axis = 0; axis < box.dimension; ++axis) at[axis] += part.begin()[axis];
     return at;
@@ -152,7 +157,10 @@ std::optional<GatheredBox> gathered_box(const BilinearForm& form, const PartOfFo
     for (std::int32_t i = 0; i < map.size(); ++i) local[map.unknowns[i]] = i;
     std::int32_t cell = 0;
     for_grid(part.cells(), [&](const GridIndex& at) {
-      box.diffusion[number(in_box(at), box.cells)] = diffusion_at_centre(form, cell);
+      const operators::DiffusionValue value = diffusion_at_centre(form, cell);
+      for (int axis = 0; axis < box.diffusion_axes; ++axis)
+        box.diffusion[std::size_t(number(in_box(at), box.cells)) * box.diffusion_axes + axis] =
+            operators::along_axis(value.entries.data(), form.diffusion.entries, axis);
       form.for_nodes(cell, [&](int corner, std::int32_t unknown) {
         if (unknown < 0 || local[unknown] >= map.owned) return;
         GridIndex node = in_box(at);
@@ -173,14 +181,20 @@ std::optional<GatheredBox> gathered_box(const BilinearForm& form, const PartOfFo
 
 std::optional<MergedBox> merged(const GatheredBox& fine) {
   std::array<double, 3> step{};
-  for (int axis = 0; axis < fine.dimension; ++axis)
+  for (int axis = 0; axis < fine.dimension; ++axis) {
     step[axis] = (fine.positions[axis].back() - fine.positions[axis].front()) / fine.cells[axis];
+    if (fine.diffusion_axes == 1) continue;
+    double along = 0;
+    for (std::size_t i = axis; i < fine.diffusion.size(); i += fine.diffusion_axes) along += fine.diffusion[i];
+    step[axis] /= std::sqrt(along);
+  }
   const std::array<int, 3> ratio = merging_ratios(step, fine.cells, fine.dimension);
   if (ratio == std::array{1, 1, 1}) return std::nullopt;
 
   MergedBox result;
   GatheredBox& coarse = result.box;
   coarse.dimension = fine.dimension;
+  coarse.diffusion_axes = fine.diffusion_axes;
   std::array<std::vector<std::int32_t>, 3> remain{{{0}, {0}, {0}}};
   Places places{{{{0, 0}}, {{0, 0}}, {{0, 0}}}};
   for (int axis = 0; axis < fine.dimension; ++axis) {

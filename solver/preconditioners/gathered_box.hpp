@@ -17,7 +17,8 @@ struct GatheredBox {
   int dimension = 3;
   mesh::GridIndex cells{1, 1, 1};
   std::array<std::vector<double>, 3> positions;  ///< of the nodes along each axis
-  std::vector<double> diffusion;                 ///< of the cells, x fastest
+  int diffusion_axes = 1;                        ///< dimension for a tensor, else 1
+  std::vector<double> diffusion;                 ///< along axes, [cells][diffusion_axes], x fastest
   std::vector<std::int32_t> unknown_of_node;     ///< global indices, x fastest; -1: none
 
   std::int32_t cell_count() const { return cells[0] * cells[1] * cells[2]; }

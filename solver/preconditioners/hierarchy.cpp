@@ -147,8 +147,7 @@ class HierarchyMaker {
   }
   Hierarchy<T> make(const BilinearForm& form) {
     forms_.push_back({&form, of_.part, of_.subdomain});
-    hierarchy_.stretching =
-        of_.processes->sum(stretching(form.space->mesh())) / static_cast<double>(of_.processes->size());
+    hierarchy_.stretching = of_.processes->sum(stretching(form)) / static_cast<double>(of_.processes->size());
     find_cut_cells(form);
     while (add_coarser()) continue;
     of_.alone() ? make_alone() : make_together();
@@ -379,8 +378,8 @@ class HierarchyMaker {
       hierarchy_.levels.back().smoothing =
           std::clamp(static_cast<int>(std::lround(1.1 * hierarchy_.stretching)), usual_smoothing, most_smoothing);
   }
-  /// Lines, or planes, of a box along the axes on which its cells are short; empty if cells are not stretched, or if a
-  /// line is too long.
+  /// Lines, or planes, of a box along the axes on which its cells are short relative to the square root of the
+  /// diffusion along them; empty if cells are not stretched, or if a line is too long.
   std::optional<Lines> lines_of(const LevelForm& of) const {
     constexpr double shorter = 3;
     if (!of_.alone() || of.form->space->degree() == 1 || hierarchy_.stretching < shorter) return std::nullopt;
@@ -388,7 +387,8 @@ class HierarchyMaker {
     if (!box) return std::nullopt;
     std::array<double, 3> width{};
     for (int axis = 0; axis < 3; ++axis)
-      for (const double each : box->lines[axis].widths) width[axis] += each / std::ssize(box->lines[axis].widths);
+      for (const double each : box->lines[axis].widths)
+        width[axis] += each / std::sqrt(box->lines[axis].diffusion) / std::ssize(box->lines[axis].widths);
     Lines lines{of.form, std::move(*box), {}};
     for (int axis = 0; axis < 3; ++axis) {
       lines.solved[axis] = width[axis] > 0 && shorter * width[axis] < std::ranges::max(width);

@@ -128,16 +128,29 @@ bool set_widths(const mesh::Mesh& mesh, std::array<BoxLine, 3>& lines) {
   return false;
 }
 
-/// The diffusion if it is the same constant in all cells, else 0.
-double one_diffusion(const BilinearForm& form) {
-  if (!form.constant_diffusion || form.cells() == 0) return 0;
-  const std::optional<double> first = form.constant_diffusion(0);
+/// Sets the diffusion along each axis, the mean of a tensor that varies. Returns why the form has not this diffusion
+/// exactly; empty if it has.
+std::string set_diffusion(const BilinearForm& form, std::array<BoxLine, 3>& lines) {
+  const int d = form.space->mesh().dimension(), entries = form.diffusion.entries;
+  const auto first = form.diffusion.constant ? form.diffusion.constant(0) : std::nullopt;
   std::atomic<bool> differs = !first;
-  operators::for_each_row(form.cells(), [&](std::int64_t cell) {
-    if (form.constant_diffusion(static_cast<std::int32_t>(cell)) != first)
+  operators::for_each_row(first ? form.cells() : 0, [&](std::int64_t cell) {
+    if (form.diffusion.constant(static_cast<std::int32_t>(cell)) != first)
       differs.store(true, std::memory_order_relaxed);
   });
-  return differs ? 0 : *first;
+  if (differs) {
+    const std::array<double, 3> sums = diffusion_along_axes(form);
+    for (int axis = 0; axis < d; ++axis)
+      lines[axis].diffusion = form.diffusion.is_tensor() ? sums[axis] / form.cells() : 1;
+    return "the diffusion varies";
+  }
+  double off_axes = 0;
+  for (int i = 0; i < d; ++i) {
+    lines[i].diffusion = operators::along_axis(first->entries.data(), entries, i);
+    for (int j = i + 1; j < d && form.diffusion.is_tensor(); ++j)
+      off_axes = std::max(off_axes, std::abs(first->entries[operators::upper_index(i, j, d)]));
+  }
+  return off_axes > 0 ? "the diffusion is not along the axes" : "";
 }
 
 /// Sets the mean transfer of each side. True if each side has a constant transfer, and no facet lies inside the box.
@@ -213,12 +226,11 @@ std::optional<SeparableBox> separable_box(const BilinearForm& form) {
   const BoxLattice lattice(form);
   std::int64_t unknowns = 1;
   const bool is_on_lines = set_widths(mesh, result.lines);
-  const double diffusion = one_diffusion(form);
+  const std::string why_not_diffusion = set_diffusion(form, result.lines);
   for (int axis = 0; axis < mesh.dimension(); ++axis) {
     BoxLine& line = result.lines[axis];
     line.degree = form.space->degree();
     line.quadrature = form.quadrature;
-    if (diffusion > 0) line.diffusion = diffusion;
     for (int end = 0; end < 2; ++end) line.is_fixed[end] = lattice.is_fixed(axis, end);
     unknowns *= std::max(0, line.unknowns());
   }
@@ -226,12 +238,12 @@ std::optional<SeparableBox> separable_box(const BilinearForm& form) {
   bool has_usual_transfer = true;
   for (int axis = 0; axis < mesh.dimension(); ++axis)
     has_usual_transfer = limit_transfer(result.lines[axis]) && has_usual_transfer;
-  result.why_not_equal = !is_on_lines                ? "vertices are not on straight lines"
-                         : !(diffusion > 0)          ? "the diffusion varies"
-                         : !has_one_transfer         ? "a side has several transfer coefficients"
-                         : !has_usual_transfer       ? "a transfer coefficient is too small or great"
-                         : unknowns != form.unknowns ? "a side is constrained in part"
-                                                     : "";
+  result.why_not_equal = !is_on_lines                 ? "vertices are not on straight lines"
+                         : !why_not_diffusion.empty() ? why_not_diffusion
+                         : !has_one_transfer          ? "a side has several transfer coefficients"
+                         : !has_usual_transfer        ? "a transfer coefficient is too small or great"
+                         : unknowns != form.unknowns  ? "a side is constrained in part"
+                                                      : "";
   return result;
 }
 

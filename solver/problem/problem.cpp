@@ -130,29 +130,27 @@ Problem::Problem(const ProblemData& data, const mesh::FunctionSpace& space, cons
 }
 
 void Problem::set_diffusion() {
-  const FieldOnRegions field(data_->diffusion, "equation.diffusion", space_->mesh(), std::nullopt);
-  for (const Expression& expression : field.by_region())
-    if (const auto value = expression.constant(); value && !(*value > 0))
-      throw InputError(at_place(expression.place(), fmt::format("equation.diffusion must be above 0, not {}", *value)));
+  const DiffusionOnRegions field(data_->diffusion, space_->mesh());
+  operators::Diffusion& diffusion = form_.diffusion;
+  diffusion.entries = field.entries();
   if (!field.constant())
-    form_.rounding =
+    diffusion.rounding =
         operators::CoordinateRounding(-shared_->least(-mesh::extent_of(space_->mesh()).largest_coordinate()));
-  form_.diffusion = [field, rounding = form_.rounding](std::int32_t cell, std::span<const double> points,
-                                                       std::span<double> values) {
-    const Expression& expression = field.of_cell(cell);
-    if (expression.constant()) return expression.evaluate(points, values);
+  diffusion.evaluate = [field, rounding = diffusion.rounding](std::int32_t cell, std::span<const double> points,
+                                                              std::span<double> values) {
+    if (field.constant_in(cell)) return field.evaluate(cell, points, values);
     std::vector<double> rounded(points.size());
     std::ranges::transform(points, rounded.begin(), rounding);
-    expression.evaluate(rounded, values);
-    require_at_least(expression, 0, false, rounded, values, "equation.diffusion");
+    field.evaluate(cell, rounded, values);
+    field.require_positive(cell, rounded, values);
   };
-  form_.constant_diffusion = [field](std::int32_t cell) { return field.of_cell(cell).constant(); };
-  if (!field.constant()) form_.diffusion_by_region = field.programs();
+  diffusion.constant = [field](std::int32_t cell) { return field.constant_in(cell); };
+  if (!field.constant()) diffusion.by_region = field.programs();
 }
 
 /// Visits every quadrature point once, so that a wrong value is found before assembly.
 void Problem::check_diffusion() {
-  if (form_.diffusion_by_region.empty()) return;
+  if (DiffusionOnRegions(data_->diffusion, space_->mesh()).constant()) return;
   operators::for_each_cell_diffusion(form_, [](std::int32_t, std::span<const double>) {});
 }
 

@@ -51,7 +51,9 @@ std::vector<std::int32_t> joined_cells(const mesh::FunctionSpace& space, const s
 }  // namespace
 
 Conductors::Conductors(const Problem& problem) : problem_(&problem) {
-  const operators::CellDiffusion diffusion = operators::diffusion_of_cells(problem.form());
+  operators::CellDiffusion diffusion = operators::diffusion_of_cells(problem.form());
+  if (const operators::Diffusion& of_form = problem.form().diffusion; of_form.is_tensor())
+    diffusion.values = operators::least_eigenvalues(diffusion.values, of_form.entries);
   std::vector<double> of_cells(static_cast<std::size_t>(problem.form().cells()));
 #pragma omp parallel for schedule(static)
   for (std::size_t cell = 0; cell < of_cells.size(); ++cell)

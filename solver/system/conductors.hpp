@@ -14,8 +14,8 @@ namespace femcg::solver {
 /// flowing into R, and CG resolves R last. A1_R is computed from the cells around R and from transfer, without
 /// cancellation.
 ///
-/// A jump is a factor of more than about 100 between consecutive values in the ordered diffusions of all cells. The
-/// cells above a jump form the parts, one per connected component.
+/// A jump is a factor of more than about 100 between consecutive values in the ordered diffusions of all cells, least
+/// eigenvalues of a tensor. The cells above a jump form the parts, one per connected component.
 class Conductors {
  public:
   /// Collective, like all member functions, if several processes have subdomains.

@@ -96,7 +96,7 @@ TEST_CASE("good conductors have no aggregate in common across a poor one") {
       const double x = mesh::cell_centre(mesh, cell)[0] * across - 0.5 * across;
       return x < -1 ? 1 : x > 1 ? 2 : 0;
     };
-    small.form.diffusion = [body](std::int32_t cell, std::span<const double>, std::span<double> values) {
+    small.form.diffusion.evaluate = [body](std::int32_t cell, std::span<const double>, std::span<double> values) {
       std::ranges::fill(values, body(cell) > 0 ? 1e6 : 1.0);
     };
     const RectangularMatrix a = matrix_of(small.form);

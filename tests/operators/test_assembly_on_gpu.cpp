@@ -44,8 +44,8 @@ TEST_CASE("suspect cells are the host's" * tests::needs_gpu()) {
     CAPTURE(mesh::name(shape));
     const int d = mesh::dimension(shape);
     auto small = tests::make_form(shape, 1, {12, 9, d == 3 ? 6 : 1}, {.varying = false, .distort = 0});
-    small.form.constant_diffusion = [](std::int32_t cell) { return cell % 31 == 7 ? 1e4 : 1.0; };
-    small.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
+    small.form.diffusion.constant = [](std::int32_t cell) { return cell % 31 == 7 ? 1e4 : 1.0; };
+    small.form.diffusion.evaluate = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
       std::ranges::fill(values, cell % 31 == 7 ? 1e4 : 1.0);
     };
     const ElementMatrices matrices = assemble_element_matrices(small.form), there = cuda_element_matrices(small.form);

@@ -113,20 +113,20 @@ TEST_CASE("factors are CellEvaluator's: shapes, straight and curved, constant an
 TEST_CASE("the diffusion takes one number, one a cell or one a point") {
   SmallForm small = make_form(CellShape::triangle, 2, {4, 3, 1}, {.varying = false});
   CHECK(factor_inputs(small.form, Device::host).diffusion.size() == 1);
-  small.form.constant_diffusion = [](std::int32_t) { return std::optional(1.5); };
-  small.form.diffusion = nullptr;  // must not be called
+  small.form.diffusion.constant = [](std::int32_t) { return std::optional(1.5); };
+  small.form.diffusion.evaluate = nullptr;  // must not be called
   CHECK(factor_inputs(small.form, Device::host).diffusion[0] == 1.5);
-  small.form.constant_diffusion = [](std::int32_t cell) { return std::optional(cell < 3 ? 1.0 : 2.0); };
+  small.form.diffusion.constant = [](std::int32_t cell) { return std::optional(cell < 3 ? 1.0 : 2.0); };
   const FactorInputs by_cell = factor_inputs(small.form, Device::host);
   CHECK(by_cell.diffusion.size() == small.form.cells());
   CHECK(by_cell.diffusion[2 * by_cell.diffusion_per_cell] == 1);
   CHECK(by_cell.diffusion[3 * by_cell.diffusion_per_cell] == 2);
 
   // If one cell is not known to be constant, all cells are evaluated.
-  small.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
+  small.form.diffusion.evaluate = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
     std::fill(values.begin(), values.end(), cell < 3 ? 1.0 : 2.0);
   };
-  small.form.constant_diffusion = [](std::int32_t cell) { return cell < 3 ? std::optional(1.0) : std::nullopt; };
+  small.form.diffusion.constant = [](std::int32_t cell) { return cell < 3 ? std::optional(1.0) : std::nullopt; };
   CHECK(factor_inputs(small.form, Device::host).diffusion.size() == small.form.cells());
   const SmallForm varying = make_form(CellShape::triangle, 2, {4, 3, 1});
   const FactorInputs by_point = factor_inputs(varying.form, Device::host);
@@ -155,9 +155,10 @@ void set_programs(SmallForm& small, const PointProgram& first, const PointProgra
   small.mesh->region_names = {"first", "second"};
   for (std::size_t cell = 0; cell < small.mesh->cell_regions.size(); ++cell)
     small.mesh->cell_regions[cell] = static_cast<std::int32_t>(cell % 2);
-  small.form.diffusion_by_region = {first, second};
-  small.form.diffusion = [&small](std::int32_t cell, std::span<const double> points, std::span<double> values) {
-    small.form.diffusion_by_region[static_cast<std::size_t>(small.mesh->cell_regions[cell])].evaluate(points, values);
+  small.form.diffusion.by_region = {first, second};
+  small.form.diffusion.evaluate = [&small](std::int32_t cell, std::span<const double> points,
+                                           std::span<double> values) {
+    small.form.diffusion.by_region[static_cast<std::size_t>(small.mesh->cell_regions[cell])].evaluate(points, values);
     for (const double value : values)
       if (!(value > 0)) throw std::domain_error("not above 0");
   };
@@ -199,7 +200,7 @@ TEST_CASE("programs that are constant in all cells are taken as such, wrong ones
   for (std::int64_t cell = 0; cell < found.size(); ++cell) CHECK(found[cell] == expected.diffusion[cell]);
 
   set_programs(small, varying_above_half(3, 0), PointProgram(3));
-  small.form.diffusion_by_region[0] = PointProgram(3);
+  small.form.diffusion.by_region[0] = PointProgram(3);
   CHECK(factor_inputs(small.form, tests::device()).diffusion.size() == 1);
   set_programs(small, varying_above_half(-1, 1), PointProgram(3));
   CHECK_THROWS_AS(factor_inputs(small.form, tests::device()), std::domain_error);

@@ -350,7 +350,7 @@ TEST_CASE("an unstructured mesh" * femcg::tests::needs_gmsh()) {
   small.mesh = std::make_unique<mesh::Mesh>(mesh::read_gmsh(options));
   small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, 2);
   small.form.space = small.space.get();
-  small.form.diffusion = [](std::int32_t, std::span<const double>, std::span<double> values) {
+  small.form.diffusion.evaluate = [](std::int32_t, std::span<const double>, std::span<double> values) {
     std::fill(values.begin(), values.end(), 1.0);
   };
   small.form.quadrature = 3;

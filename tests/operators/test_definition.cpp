@@ -17,17 +17,25 @@ using namespace femcg;
 using namespace femcg::operators;
 namespace tests = femcg::tests;
 using mesh::CellShape;
+using tests::Anisotropy;
 using tests::FormOptions;
 using tests::Real;
 using tests::RealVector;
 
 namespace {
 
-/// Definition with make_form's coefficients: kappa = 1 + x + 2 y^2 or 1.5, alpha = 1 + y.
+/// Definition with make_form's coefficients: kappa = 1 + x + 2 y^2 or 1.5, times a tensor; alpha = 1 + y.
 tests::Definition definition(const tests::SmallForm& small, const FormOptions& options, int n) {
-  const bool varying = options.varying;
-  return {small.form, [varying](const RealVector& x) { return varying ? 1 + x[0] + 2 * x[1] * x[1] : Real(1.5); },
-          [](const RealVector& x) { return 1 + x[1]; }, n};
+  const auto kappa = [options](const RealVector& x) {
+    const Real scalar = options.varying ? 1 + x[0] + 2 * x[1] * x[1] : Real(1.5);
+    tests::RealMatrix tensor = scalar * tests::RealMatrix::Identity(x.size(), x.size());
+    if (options.anisotropy == tests::Anisotropy::none) return tensor;
+    for (int i = 0; i < x.size(); ++i)
+      for (int j = 0; j < x.size(); ++j) tensor(i, j) = scalar * Real(tests::test_tensor(options.anisotropy, i, j));
+    if (options.varying) tensor(0, 0) += x[0] * x[0];
+    return tensor;
+  };
+  return {small.form, kappa, [](const RealVector& x) { return 1 + x[1]; }, n};
 }
 
 /// K_e of the library as a full matrix.
@@ -104,7 +112,9 @@ TEST_CASE("of tensor cells, straight and curved: the same Gauss points") {
     for (int degree = 1; degree <= 4; ++degree)
       for (const FormOptions& options :
            {FormOptions{}, FormOptions{.varying = false, .distort = 0}, FormOptions{.quadratic = true},
-            FormOptions{.curved = true}, FormOptions{.quadrature = degree + 2, .curved = true}})
+            FormOptions{.curved = true}, FormOptions{.quadrature = degree + 2, .curved = true},
+            FormOptions{.curved = true, .anisotropy = Anisotropy::full},
+            FormOptions{.varying = false, .anisotropy = Anisotropy::full}})
         check(shape, degree, options, options.quadrature > 0 ? options.quadrature : degree + 1);
 }
 
@@ -114,7 +124,9 @@ TEST_CASE("of straight simplices: any rules that are exact") {
     for (int degree = 1; degree <= 4; ++degree)
       for (const FormOptions& options :
            {FormOptions{.quadrature = degree + 2}, FormOptions{.varying = false, .quadrature = degree + 2},
-            FormOptions{.quadrature = degree + 2, .quadratic = true}})
+            FormOptions{.quadrature = degree + 2, .quadratic = true},
+            FormOptions{.quadrature = degree + 2, .anisotropy = Anisotropy::full},
+            FormOptions{.varying = false, .quadrature = degree + 2, .anisotropy = Anisotropy::full}})
         check(shape, degree, options, degree + 3);
 }
 

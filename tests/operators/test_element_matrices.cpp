@@ -38,7 +38,7 @@ Eigen::MatrixXd unit_cell(CellShape shape) {
   const mesh::FunctionSpace space(box, 1);
   BilinearForm form;
   form.space = &space;
-  form.diffusion = [](std::int32_t, std::span<const double>, std::span<double> values) {
+  form.diffusion.evaluate = [](std::int32_t, std::span<const double>, std::span<double> values) {
     std::fill(values.begin(), values.end(), 1.0);
   };
   form.unknown_of_dof.assign(space.dof_count(), 0);

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "operators/forms/element_matrices.hpp"
 #include "operators/forms/check/form_diagonal.hpp"
 #include "operators/forms/check/form_product.hpp"
 #include "operators/forms/check/reference.hpp"
+#include "operators/forms/element_matrices.hpp"
 #include "tests/forms.hpp"
 #include "tests/numbers.hpp"
 #include "tests/threads.hpp"
@@ -133,7 +133,7 @@ TEST_CASE("the product is the same to the bit for any number of threads") {
 
 TEST_CASE("a diffusion that cannot be evaluated is told of") {
   auto small = make_form(CellShape::triangle, 2, {4, 4, 1});
-  small.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double>) {
+  small.form.diffusion.evaluate = [](std::int32_t cell, std::span<const double>, std::span<double>) {
     throw std::runtime_error(fmt::format("cell {}", cell));
   };
   const std::vector<double> x = random_numbers(small.form.unknowns, 1);

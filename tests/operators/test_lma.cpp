@@ -77,10 +77,10 @@ void check_all(CellShape shape, int degree, std::array<int, 3> cells, const Form
 /// Assigns `kinds` different diffusions to the cells cyclically.
 void set_diffusion(BilinearForm& form, int kinds) {
   const auto of_cell = [kinds](std::int32_t cell) { return 1 + 2.0 * (cell % kinds); };
-  form.diffusion = [of_cell](std::int32_t cell, std::span<const double>, std::span<double> values) {
+  form.diffusion.evaluate = [of_cell](std::int32_t cell, std::span<const double>, std::span<double> values) {
     std::fill(values.begin(), values.end(), of_cell(cell));
   };
-  form.constant_diffusion = [of_cell](std::int32_t cell) { return std::optional(of_cell(cell)); };
+  form.diffusion.constant = [of_cell](std::int32_t cell) { return std::optional(of_cell(cell)); };
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 using namespace femcg;
 using namespace femcg::operators;
 namespace tests = femcg::tests;
+using femcg::tests::Anisotropy;
 using femcg::tests::FormOptions;
 using femcg::tests::ingredients;
 using femcg::tests::make_form;
@@ -188,6 +189,25 @@ TEST_CASE("and on affine, straight and curved cells, with constant diffusion, an
     for (const int degree : {1, 2}) check_matrix_free(shape, degree, {5, 4, 3}, {}, {{"geometry", "stored"}});
 }
 
+TEST_CASE(
+    "and with tensors for diffusion: on cells of every kind, constant and varying, along the axes and along none") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= 4; ++degree)
+      for (const Anisotropy anisotropy : {Anisotropy::along_axes, Anisotropy::full}) {
+        const auto with = [&](FormOptions options) {
+          options.anisotropy = anisotropy;
+          return options;
+        };
+        check_all(shape, degree, {4, 3, 2}, with({}), anisotropy == Anisotropy::full ? Which::all : Which::of_cells);
+        check_all(shape, degree, {4, 3, 2}, with({.varying = false, .distort = 0}), Which::of_cells);
+        check_all(shape, degree, {4, 3, 2}, with({.varying = false, .distort = 0, .turned = true}), Which::of_cells);
+        check_all(shape, degree, {3, 3, 2}, with({.varying = false}), Which::of_cells);
+        check_all(shape, degree, {2, 3, 2}, with({.curved = true}), Which::of_cells);
+        check_all(shape, degree, {5, 3, 2}, with({.varying = false, .partly_curved = true}), Which::of_cells);
+        check_matrix_free(shape, degree, {3, 2, 2}, with({.quadrature = degree + 3}));
+      }
+}
+
 TEST_CASE("the numbers of identical cells are stored once on a GPU, as all others are" * tests::needs_gpu()) {
   for (const CellShape shape : mesh::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree) {
@@ -218,6 +238,10 @@ TEST_CASE("a GPU takes no more of the geometry than a product needs" * tests::ne
     CHECK(chosen(shape, {.varying = false, .distort = 0}) == (tensor ? "boxes" : "affine"));
     CHECK(chosen(shape, {.varying = false, .distort = 0, .turned = true}) == (tensor ? "boxes" : "affine"));
     CHECK(chosen(shape, {.varying = false, .distort = 0, .sheared = true}) == "affine");
+    CHECK(chosen(shape, {.varying = false, .distort = 0, .anisotropy = Anisotropy::along_axes}) ==
+          (tensor ? "boxes" : "affine"));
+    CHECK(chosen(shape, {.varying = false, .distort = 0, .anisotropy = Anisotropy::full}) == "affine");
+    CHECK(chosen(shape, {.varying = false, .anisotropy = Anisotropy::full}) == (tensor ? "stored" : "affine"));
     CHECK(chosen(shape, {.varying = false}) == (tensor ? "vertices" : "affine"));
     CHECK(chosen(shape, {.distort = 0}) == (tensor ? "stored" : "pairs"));
     CHECK(chosen(shape, {.varying = false, .curved = true}) == (tensor ? "stored" : "pairs"));

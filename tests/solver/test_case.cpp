@@ -110,7 +110,7 @@ TEST_CASE("a minimal case has the defaults of the contract") {
   CHECK(one.mesh.refine == 0);
   CHECK(one.degree == 1);
   CHECK(one.problem.quadrature == 2);
-  CHECK(one.problem.diffusion.everywhere->constant() == 1.0);
+  CHECK(one.problem.diffusion.everywhere->multiple().constant() == 1.0);
   CHECK(one.problem.source.everywhere->constant() == 0.0);
   REQUIRE(one.problem.boundary.size() == 1);
   CHECK(one.problem.boundary[0].group == "all");
@@ -152,7 +152,7 @@ TEST_CASE("every key arrives where it belongs") {
   CHECK(one.problem.points[0].at.point == std::array{0.5, 1.0, 0.25});
   CHECK(one.problem.points[0].power == 6);
   CHECK_FALSE(one.problem.diffusion.everywhere);
-  CHECK(one.problem.diffusion.by_region.at("box")(2, 0, 0) == 5);
+  CHECK(one.problem.diffusion.by_region.at("box").multiple()(2, 0, 0) == 5);
   CHECK((*one.problem.source.everywhere)(0.7, 0, 0) == -1);
   REQUIRE(one.problem.boundary.size() == 3);
   CHECK(one.problem.boundary[0].group == "left");

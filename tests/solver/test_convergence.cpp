@@ -16,18 +16,39 @@ namespace {
 
 constexpr double rate_margin = 0.2;
 
-/// u = sin(2x + 0.5) cos(1.5 y - 0.3) (e^(z/2)) with kappa = 1 + x/2 + y/4; the source is derived by hand.
+/// u = sin(2x + 0.5) cos(1.5 y - 0.3) (e^(z/2)), with sources derived by hand.
 struct Manufactured {
   std::string exact, source;
-  std::string diffusion = "1 + x/2 + y/4";
+  solver::DiffusionField diffusion;
 };
 
+const std::string plane = "sin(2*x+0.5)*cos(1.5*y-0.3)";
+std::string along_z(int dimension) { return dimension == 3 ? "*exp(z/2)" : ""; }
+
+/// kappa = 1 + x/2 + y/4.
 Manufactured manufactured(int dimension) {
-  const std::string plane = "sin(2*x+0.5)*cos(1.5*y-0.3)", z = dimension == 3 ? "*exp(z/2)" : "";
+  const std::string z = along_z(dimension);
   // -div(kappa grad u) = kappa (4 + 2.25 - 0.25 [3D]) u - u_x / 2 - u_y / 4
   const std::string laplacian = dimension == 3 ? "6.0" : "6.25";
-  return {plane + z, "(1+x/2+y/4)*" + laplacian + "*" + plane + z + " - cos(2*x+0.5)*cos(1.5*y-0.3)" + z +
-                         " + 0.375*sin(2*x+0.5)*sin(1.5*y-0.3)" + z};
+  return {plane + z,
+          "(1+x/2+y/4)*" + laplacian + "*" + plane + z + " - cos(2*x+0.5)*cos(1.5*y-0.3)" + z +
+              " + 0.375*sin(2*x+0.5)*sin(1.5*y-0.3)" + z,
+          diffusion("1 + x/2 + y/4")};
+}
+
+/// kappa = (2 + x, 0.5; 0.5, 1 + y/2), in space with kappa_zz = 0.8, kappa_xz = -0.3 and kappa_yz = 0.2.
+Manufactured anisotropic(int dimension) {
+  const auto number = [](const char* text) { return solver::Expression(text, "test"); };
+  solver::TensorExpression tensor{
+      {{"xx", number("2 + x")}, {"yy", number("1 + y/2")}, {"xy", number("0.5")}}, {}, 3, "test", "diffusion"};
+  if (dimension == 3) tensor.entries.insert({{"zz", number("0.8")}, {"xz", number("-0.3")}, {"yz", number("0.2")}});
+  // -div(kappa grad u) = -(2 + x) u_xx - u_x - u_xy - u_y / 2 - (1 + y/2) u_yy, and in space
+  // + 0.6 u_xz - 0.4 u_yz - 0.8 u_zz.
+  const std::string z = along_z(dimension), ss = "sin(2*x+0.5)*sin(1.5*y-0.3)", cc = "cos(2*x+0.5)*cos(1.5*y-0.3)",
+                    cs = "cos(2*x+0.5)*sin(1.5*y-0.3)";
+  std::string source = "(4*(2+x) + 2.25*(1+y/2))*" + plane + " - 2*" + cc + " + 3*" + cs + " + 0.75*" + ss;
+  if (dimension == 3) source += " + 0.6*" + cc + " + 0.3*" + ss + " - 0.2*" + plane;
+  return {plane + z, "(" + source + ")" + (z.empty() ? "" : z), {solver::RegionDiffusion(tensor), {}, "test"}};
 }
 
 int coarse_cells(CellShape shape, int degree) {
@@ -43,43 +64,51 @@ double square_integral() {
   return 64 / std::pow(M_PI, 6) * sum;
 }
 
+/// Checks the rates of the errors from one refinement of a distorted mesh to the next, with every operator.
+void check_rates(CellShape shape, int degree, const Manufactured& solution) {
+  CAPTURE(mesh::name(shape));
+  CAPTURE(degree);
+  solver::Case made = make_case(degree, "1", solution.source);
+  made.problem.diffusion = solution.diffusion;
+  made.problem.exact = field(solution.exact);
+  made.problem.boundary = {value_on("all", solution.exact)};
+  const int n = coarse_cells(shape, degree);
+  mesh::Mesh mesh = mesh::refine(mesh::make_box({shape, {n, n, n}, {1, 1, 1}, 0.15}));
+  std::map<std::string, solver::Errors> coarse;
+  for (const bool fine : {false, true}) {
+    if (fine) mesh = mesh::refine(mesh);
+    const mesh::FunctionSpace space(mesh, degree);
+    const solver::Problem problem(made.problem, space);
+    const Assembled assembled(problem);
+    for (const operators::OperatorDescription& row : operators::catalogue()) {
+      if (!row.host()) continue;
+      const std::string name(row.name);
+      CAPTURE(name);
+      const std::vector<double> dofs = solve_with(name, assembled, problem, 1e-11);
+      const solver::Errors errors = solver::measure_errors(*made.problem.exact, problem, dofs);
+      if (fine) {
+        const double l2 = std::log2(coarse[name].l2 / errors.l2), h1 = std::log2(coarse[name].h1 / errors.h1);
+        CHECK(l2 > degree + 1 - rate_margin);
+        CHECK(l2 < degree + 1 + rate_margin);
+        CHECK(h1 > degree - rate_margin);
+        CHECK(h1 < degree + rate_margin);
+      } else {
+        coarse[name] = errors;
+      }
+    }
+  }
+}
+
 }  // namespace
 
 TEST_CASE("L2 errors fall with h^(p+1) and H1 errors with h^p on distorted meshes, with every operator") {
   for (const CellShape shape : mesh::all_cell_shapes)
-    for (int degree = 1; degree <= 4; ++degree) {
-      CAPTURE(mesh::name(shape));
-      CAPTURE(degree);
-      const Manufactured solution = manufactured(mesh::dimension(shape));
-      solver::Case made = make_case(degree, solution.diffusion, solution.source);
-      made.problem.exact = field(solution.exact);
-      made.problem.boundary = {value_on("all", solution.exact)};
-      const int n = coarse_cells(shape, degree);
-      mesh::Mesh mesh = mesh::refine(mesh::make_box({shape, {n, n, n}, {1, 1, 1}, 0.15}));
-      std::map<std::string, solver::Errors> coarse;
-      for (const bool fine : {false, true}) {
-        if (fine) mesh = mesh::refine(mesh);
-        const mesh::FunctionSpace space(mesh, degree);
-        const solver::Problem problem(made.problem, space);
-        const Assembled assembled(problem);
-        for (const operators::OperatorDescription& row : operators::catalogue()) {
-          if (!row.host()) continue;
-          const std::string name(row.name);
-          CAPTURE(name);
-          const std::vector<double> dofs = solve_with(name, assembled, problem, 1e-11);
-          const solver::Errors errors = solver::measure_errors(*made.problem.exact, problem, dofs);
-          if (fine) {
-            const double l2 = std::log2(coarse[name].l2 / errors.l2), h1 = std::log2(coarse[name].h1 / errors.h1);
-            CHECK(l2 > degree + 1 - rate_margin);
-            CHECK(l2 < degree + 1 + rate_margin);
-            CHECK(h1 > degree - rate_margin);
-            CHECK(h1 < degree + rate_margin);
-          } else {
-            coarse[name] = errors;
-          }
-        }
-      }
-    }
+    for (int degree = 1; degree <= 4; ++degree) check_rates(shape, degree, manufactured(mesh::dimension(shape)));
+}
+
+TEST_CASE("and with a tensor for diffusion, whose six entries vary or are constant") {
+  for (const CellShape shape : mesh::all_cell_shapes)
+    for (int degree = 1; degree <= 4; ++degree) check_rates(shape, degree, anisotropic(mesh::dimension(shape)));
 }
 
 TEST_CASE("polynomials of degree p are reproduced to rounding on distorted meshes, with every operator") {

@@ -122,7 +122,7 @@ TEST_CASE("cells with jumps are those whose greatest diffusion is more than a mu
     const bool plane = mesh::dimension(shape) == 2;
     tests::SmallForm small = tests::make_form(shape, 2, {9, 7, plane ? 1 : 5});
     CHECK(cells_with_jumps(small.form, {30, 1e6}, tests::device()).empty());
-    small.form.diffusion = [](std::int32_t, std::span<const double> points, std::span<double> values) {
+    small.form.diffusion.evaluate = [](std::int32_t, std::span<const double> points, std::span<double> values) {
       for (std::size_t k = 0; k < values.size(); ++k) values[k] = points[3 * k] < 0.53 ? 1 : 40;
     };
     std::vector<std::int32_t> expected;

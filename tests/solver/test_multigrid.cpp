@@ -234,7 +234,7 @@ TEST_CASE(
   const tests::SmallForm odd =
       tests::make_form(CellShape::quadrilateral, 1, {5, 4, 1}, {.varying = false, .distort = 0});
   CHECK(coarser_box(odd.form)->part->mesh.cell_count() == 3 * 2);
-  fine.form.diffusion = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
+  fine.form.diffusion.evaluate = [](std::int32_t cell, std::span<const double>, std::span<double> values) {
     std::ranges::fill(values, cell == 17 ? 1e3 : 1.0);
   };
   CHECK(coarser_box(fine.form) == nullptr);
@@ -425,8 +425,8 @@ TEST_CASE("jumps of the diffusion cost few iterations") {
       tests::SmallForm small = tests::make_form(shape, 2, cells_for(shape, mesh::dimension(shape) == 2 ? 24 : 6),
                                                 {.varying = false, .distort = 0});
       // kappa = jump in a ball whose surface no coarse cell follows.
-      small.form.diffusion = [&mesh = *small.mesh, jump](std::int32_t cell, std::span<const double>,
-                                                         std::span<double> values) {
+      small.form.diffusion.evaluate = [&mesh = *small.mesh, jump](std::int32_t cell, std::span<const double>,
+                                                                  std::span<double> values) {
         const std::array<double, 3> x = mesh.point(mesh.nodes(cell)[0]);
         const bool inside = std::hypot(x[0] - 0.45, x[1] - 0.55, mesh.dimension() == 3 ? x[2] - 0.4 : 0.0) < 0.25;
         std::ranges::fill(values, inside ? jump : 1.0);
@@ -446,7 +446,7 @@ TEST_CASE("a diffusion that jumps inside cells costs few iterations") {
         const bool is_plane = mesh::dimension(shape) == 2;
         tests::SmallForm small = tests::make_form(shape, degree, cells_for(shape, (is_plane ? 96 : 18) / degree),
                                                   {.varying = false, .distort = 0});
-        small.form.diffusion = [jump](std::int32_t, std::span<const double> points, std::span<double> values) {
+        small.form.diffusion.evaluate = [jump](std::int32_t, std::span<const double> points, std::span<double> values) {
           for (std::size_t k = 0; k < values.size(); ++k)
             values[k] = std::hypot(points[3 * k] - 0.45, points[3 * k + 1] - 0.55) < 0.25 ? jump : 1.0;
         };
@@ -509,7 +509,7 @@ TEST_CASE("stretching is that of the cells, and costs few iterations") {
   for (const CellShape shape : shapes) {
     CAPTURE(mesh::name(shape));
     tests::SmallForm regular = tests::make_form(shape, 2, cells_for(shape, 5));
-    const double of_regular = stretching(*regular.mesh);
+    const double of_regular = stretching(regular.form);
     CHECK(of_regular >= 1);
     CHECK(of_regular < 2.6);
   }
@@ -522,13 +522,32 @@ TEST_CASE("stretching is that of the cells, and costs few iterations") {
       box.cells = {9, 9, 9};
       box.size = {1, 1, thin};
       const mesh::Mesh plate = mesh::make_box(box);
-      CHECK(stretching(plate) == doctest::Approx(1 / thin));
       tests::SmallForm small = tests::make_form(CellShape::hexahedron, degree, {9, 9, 9}, {.distort = 0});
       small.mesh->coordinates = plate.coordinates;
+      CHECK(stretching(small.form) == doctest::Approx(1 / thin));
       const int iterations = iterations_with_multigrid(small.form, "csr", 1e-9);
       CHECK(iterations >= 5);
       CHECK(iterations <= (degree == 1 ? 30 : 14));
     }
+}
+
+TEST_CASE("cells are as stretched as in coordinates where a tensor is the identity") {
+  for (const CellShape shape : {CellShape::hexahedron, CellShape::tetrahedron}) {
+    tests::SmallForm cube = tests::make_form(shape, 2, {4, 4, 4}, {.varying = false, .distort = 0});
+    tests::SmallForm plate = tests::make_form(shape, 2, {4, 4, 4}, {.varying = false, .distort = 0});
+    cube.mesh->list_nodes();
+    plate.mesh->list_nodes();
+    // kappa = diag(4, 1, 1/9): lengths along x count half, along z three times.
+    constexpr std::array<double, 3> scale{0.5, 1, 3};
+    for (std::size_t i = 0; i < plate.mesh->coordinates.size(); ++i) plate.mesh->coordinates[i] *= scale[i % 3];
+    cube.form.diffusion.entries = 6;
+    cube.form.diffusion.constant = [](std::int32_t) {
+      operators::DiffusionValue value;
+      value.entries = {4, 0, 0, 1, 0, 1.0 / 9};
+      return std::optional(value);
+    };
+    CHECK(stretching(cube.form) == doctest::Approx(stretching(plate.form)).epsilon(1e-12));
+  }
 }
 
 TEST_CASE("a matrix without a mesh has levels of aggregates alone") {
@@ -578,7 +597,7 @@ TEST_CASE("the memory of the levels is known beforehand, to an eighth on the hos
         CAPTURE(varying);
         const int across = (mesh::dimension(shape) == 2 ? 480 : 48) / degree;
         tests::SmallForm small = tests::make_form(shape, degree, cells_for(shape, across), {.varying = varying});
-        if (!varying) small.form.constant_diffusion = [](std::int32_t) { return std::optional(1.5); };
+        if (!varying) small.form.diffusion.constant = [](std::int32_t) { return std::optional(1.5); };
         const ElementMatrices matrices = assemble_element_matrices(small.form);
         const auto a = find_operator("csr")->make<double>(tests::ingredients<double>(small.form, matrices), {});
         const auto m = make_preconditioner<double>("multigrid", *a, {}, {nullptr, &small.form});

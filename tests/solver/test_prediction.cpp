@@ -229,10 +229,10 @@ TEST_CASE("the rule for iterations is that of CG on the unit square, within 40%"
       small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, degree);
       small.form.space = small.space.get();
       small.form.quadrature = degree + 1;
-      small.form.diffusion = [](std::int32_t, std::span<const double>, std::span<double> values) {
+      small.form.diffusion.evaluate = [](std::int32_t, std::span<const double>, std::span<double> values) {
         std::ranges::fill(values, 1.0);
       };
-      small.form.constant_diffusion = [](std::int32_t) { return std::optional(1.0); };
+      small.form.diffusion.constant = [](std::int32_t) { return std::optional(1.0); };
       // u = 0 on the whole boundary.
       small.form.unknown_of_dof.assign(static_cast<std::size_t>(small.space->dof_count()), -1);
       const std::vector<double> points = small.space->dof_points();

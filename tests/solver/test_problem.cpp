@@ -230,11 +230,11 @@ TEST_CASE("wrong conditions are told with their place and the nearest name") {
   made.problem.boundary = {value_on("left", "0"), transfer_on("right", "y-0.5", "0")};
   CHECK(error_of(made, mesh).find("transfer must be at least 0") != std::string::npos);
   made.problem.boundary = {value_on("left", "0")};
-  made.problem.diffusion = field("x-0.5");
+  made.problem.diffusion = diffusion("x-0.5");
   CHECK(error_of(made, mesh).find("diffusion must be above 0, but 'x-0.5' is -0.3") != std::string::npos);
   CHECK(error_of(made, mesh).ends_with(")"));
   CHECK(std::ranges::count(error_of(made, mesh), ',') == 2);  // message "..., but ... at the point (x, y)": no z
-  made.problem.diffusion = field("-1");
+  made.problem.diffusion = diffusion("-1");
   CHECK(error_of(made, mesh).find("diffusion must be above 0, not -1") != std::string::npos);
   made = make_case(1, "1", "1");
   made.problem.boundary = {value_on("left", "0")};

@@ -201,7 +201,7 @@ TEST_CASE("recovered fields jump between regions, and are exact where each regio
                                                                                               : 0.2)));
     CHECK(most < 1e-9);
     // With one region, the space is not split.
-    made.problem.diffusion = field("1");
+    made.problem.diffusion = diffusion("1");
     const mesh::Mesh whole = mesh::make_box({shape, {2, 2, 2}, {1, 1, 1}, 0});
     const Solved plain = solve(made, whole);
     CHECK(&solver::Recovery(plain.problem->form()).space() == plain.space.get());

@@ -36,10 +36,10 @@ tests::SmallForm make_box(CellShape shape, int degree, std::array<int, 3> cells,
     small.mesh->coordinates = listed.coordinates;
   }
   BilinearForm& form = small.form;
-  form.diffusion = [](std::int32_t, std::span<const double>, std::span<double> values) {
+  form.diffusion.evaluate = [](std::int32_t, std::span<const double>, std::span<double> values) {
     std::ranges::fill(values, 1.5);
   };
-  form.constant_diffusion = [](std::int32_t) { return std::optional(1.5); };
+  form.diffusion.constant = [](std::int32_t) { return std::optional(1.5); };
   std::ranges::fill(form.unknown_of_dof, 0);
   FacetEvaluator evaluator(*small.space, form.quadrature);
   for (std::size_t side = 0; side < 2 * std::size_t(mesh::dimension(shape)); ++side)

@@ -10,7 +10,7 @@ namespace {
 /// Upper bound of the bytes of the mesh and of the diffusion.
 std::int64_t bytes_of_geometry(const BilinearForm& form) {
   const mesh::Mesh& mesh = form.space->mesh();
-  const bool constant = form.constant_diffusion && form.diffusion_by_region.empty();
+  const bool constant = form.diffusion.constant && form.diffusion.by_region.empty();
   const std::int64_t numbers_per_cell = constant ? 1 : mesh::cell_quadrature(mesh.shape, form.quadrature).size();
   return mesh.bytes_of_nodes() + mesh.cell_count() * numbers_per_cell * std::int64_t{sizeof(double)};
 }

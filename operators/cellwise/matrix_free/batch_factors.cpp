@@ -62,28 +62,6 @@ bool is_constant(std::span<const CellLanes> factors, std::span<const double> wei
   return true;
 }
 
-/// Calls work(at, first, count) for a few cells at a time, in parallel, with `at` moved to them.
-template <class Work>
-void for_factors(const BilinearForm& form, const Work& work) {
-  mesh::parallel_for(
-      lane_groups(form.cells()), [&] { return FactorsAtPoints(form); },
-      [&](FactorsAtPoints& at, std::int32_t group) {
-        const std::int32_t first = group * cell_lanes, count = std::min<std::int32_t>(cell_lanes, form.cells() - first);
-        at.move_to(first, count);
-        work(at, first, count);
-      });
-}
-
-/// True if a symmetric d x d matrix, its upper triangle row by row, is diagonal up to rounding of the nodes.
-bool is_diagonal(std::span<const double> upper, int d) {
-  constexpr double rounding = 1e-12;
-  const auto at = [&](int i, int j) { return std::abs(upper[i * d - i * (i - 1) / 2 + j - i]); };
-  for (int i = 0; i < d; ++i)
-    for (int j = i + 1; j < d; ++j)
-      if (at(i, j) > rounding * std::min(at(i, i), at(j, j))) return false;
-  return true;
-}
-
 }  // namespace
 
 bool has_constant_gradients(const BilinearForm& form) {

@@ -14,6 +14,7 @@
 #include "mesh/element/quadrature.hpp"
 #include "operators/cellwise/cell_loops/patch_option.hpp"
 #include "operators/forms/cell_diffusion.hpp"
+#include "operators/forms/cells_at_points.hpp"
 #include "operators/forms/congruence_classes.hpp"
 #include "operators/forms/element_matrices.hpp"
 
@@ -42,6 +43,8 @@ void check_vertices(const BilinearForm& form, const std::string& asked, const st
   if (form.space->mesh().order != 1) throw std::invalid_argument(asked + ", but the cells are curved; use " + instead);
   if (!is_constant_in_cells(form))
     throw std::invalid_argument(asked + ", but the diffusion varies inside cells; use " + instead);
+  if (form.diffusion.is_tensor())
+    throw std::invalid_argument(asked + ", but the diffusion is a tensor; use " + instead);
 }
 
 /// `constant`: true if the diffusion is constant in each cell.
@@ -52,13 +55,16 @@ CellGeometry choose_geometry(const BilinearForm& form, bool constant, std::strin
       fewer_pairs(mesh.dimension(), form.dofs_per_cell()) ? CellGeometry::pairs : CellGeometry::stored;
   if (any_points(form) || !constant) return all_else;
   const mesh::AffineCells affine(mesh);
-  if (const Shapes all(mesh, affine); all.affine) return all.boxes ? CellGeometry::boxes : CellGeometry::affine;
+  if (const Shapes all(mesh, affine); all.affine) {
+    const bool diagonal = all.boxes && (!form.diffusion.is_tensor() || has_diagonal_factors(form));
+    return diagonal ? CellGeometry::boxes : CellGeometry::affine;
+  }
   if (!mesh::is_tensor(mesh.shape)) {
     // With few affine cells in a patch these do not fill waves; for degree 1 they need as many values as the others.
     constexpr std::int64_t enough = 4;
     return form.space->degree() > 1 && enough * affine.count() >= mesh.cell_count() ? CellGeometry::mixed : all_else;
   }
-  if (mesh.order == 1) {
+  if (mesh.order == 1 && !form.diffusion.is_tensor()) {
     // For degree 1 loading entries of K_e takes less time than computing factors.
     return asked == "vertices" || form.space->degree() > 1 ? CellGeometry::vertices : all_else;
   }

@@ -123,13 +123,13 @@ void make_form(const BilinearForm& whole, const IndexMap& map, std::span<const s
   form.space = part.space.get();
   form.quadrature = whole.quadrature;
   const auto cells = std::make_shared<const std::vector<std::int32_t>>(part.cells);
-  form.diffusion = [&whole, cells](std::int32_t cell, std::span<const double> points, std::span<double> values) {
-    whole.diffusion((*cells)[cell], points, values);
+  form.diffusion = whole.diffusion;
+  form.diffusion.evaluate = [&whole, cells](std::int32_t cell, std::span<const double> points,
+                                            std::span<double> values) {
+    whole.diffusion.evaluate((*cells)[cell], points, values);
   };
-  if (whole.constant_diffusion)
-    form.constant_diffusion = [&whole, cells](std::int32_t cell) { return whole.constant_diffusion((*cells)[cell]); };
-  form.diffusion_by_region = whole.diffusion_by_region;
-  form.rounding = whole.rounding;
+  if (whole.diffusion.constant)
+    form.diffusion.constant = [&whole, cells](std::int32_t cell) { return whole.diffusion.constant((*cells)[cell]); };
   form.unknown_of_dof = mesh::array_of<std::int32_t>(part.space->dof_count(), -1);
 #pragma omp parallel for schedule(static)
   for (std::int32_t cell = 0; cell < form.cells(); ++cell) {

@@ -18,7 +18,7 @@ BilinearForm form_of(const mesh::FunctionSpace& space, int quadrature) {
   BilinearForm form;
   form.space = &space;
   form.quadrature = quadrature;
-  form.constant_diffusion = [](std::int32_t) { return 1.0; };
+  form.diffusion.constant = [](std::int32_t) { return 1.0; };
   return form;
 }
 

@@ -81,7 +81,7 @@ class CellProducts {
   }
 
   /// With C = |J| J^-1: the gradient in space is C' g / |J|, and the gradients of the test functions are multiplied by
-  /// w kappa C C' g / |J|.
+  /// w C kappa C' g / |J|.
   void multiply() {
     basis_.gradients(x_.data(), slopes_.data(), scratch_.data());
     d_ == 2 ? scale_slopes<2>() : scale_slopes<3>();
@@ -95,11 +95,18 @@ class CellProducts {
     for (int q = 0; q < count; ++q) {
       Lanes g[d];
       if (q == 0 || !cells_.affine()) determinant = cells_.cofactors(q, c);
-      const Lanes scale = cells_.weights()[q] * diffusion_[q] / determinant;
+      const bool is_tensor = diffusion_.is_tensor();
+      Lanes scale = cells_.weights()[q] / determinant;
+      if (!is_tensor) scale *= *diffusion_[q];
       for (int i = 0; i < d; ++i) {
         g[i] = Lanes{};
         for (int a = 0; a < d; ++a) g[i] += c[a][i] * slopes_[a * count + q];
         g[i] *= scale;
+      }
+      if (is_tensor) {
+        Lanes flux[d];
+        multiply_tensor<d>(diffusion_[q], g, flux);
+        std::ranges::copy(flux, g);
       }
       for (int a = 0; a < d; ++a) {
         Lanes sum{};

@@ -71,6 +71,7 @@ struct Cells {
   const double* weights;
   NodesOfCells node_points;
   const double* diffusion;  ///< FactorInputs
+  int diffusion_entries;
   std::int64_t diffusion_per_cell, diffusion_per_point;
 };
 
@@ -99,7 +100,7 @@ __host__ __device__ std::int64_t numbers_of_group(const Cells& of) {
   return std::int64_t{together} * (of.dofs + d * of.nodes + d * of.points);
 }
 
-/// Replaces g by w kappa C C' g / |J| at point q of a cell, with C = |J| J^-1; `nodes` are those of the cell,
+/// Replaces g by w C kappa C' g / |J| at point q of a cell, with C = |J| J^-1; `nodes` are those of the cell,
 /// [nodes][d], `stride` values apart.
 template <int d>
 __device__ void scale_gradient(const Cells& of, std::int32_t cell, int q, const double* nodes, int stride,
@@ -113,14 +114,23 @@ __device__ void scale_gradient(const Cells& of, std::int32_t cell, int q, const 
       for (int i = 0; i < d; ++i) jacobian[i][k] += nodes[(node * d + i) * stride] * slope;
     }
   const double determinant = cofactors(jacobian, c);
-  const double diffusion = __ldg(of.diffusion + of.diffusion_per_cell * cell + of.diffusion_per_point * q);
-  const double scale = __ldg(of.weights + q) * diffusion / determinant;
+  const double* diffusion = of.diffusion + of.diffusion_per_cell * cell + of.diffusion_per_point * q;
+  const bool is_tensor = of.diffusion_entries > 1;
+  const double scale = __ldg(of.weights + q) * (is_tensor ? 1.0 : __ldg(diffusion)) / determinant;
 #pragma unroll
   for (int i = 0; i < d; ++i) {
     in_space[i] = 0;
 #pragma unroll
     for (int k = 0; k < d; ++k) in_space[i] += c[k][i] * g[k];
     in_space[i] *= scale;
+  }
+  if (is_tensor) {
+    double tensor[upper_size(d)], flux[d];
+#pragma unroll
+    for (int e = 0; e < upper_size(d); ++e) tensor[e] = __ldg(diffusion + e);
+    multiply_tensor<d>(tensor, in_space, flux);
+#pragma unroll
+    for (int i = 0; i < d; ++i) in_space[i] = flux[i];
   }
 #pragma unroll
   for (int k = 0; k < d; ++k) {
@@ -329,6 +339,7 @@ class FormProductOnGpu::Products {
             inputs_.weights.data(),
             nodes_of_cells(inputs_),
             inputs_.diffusion.data(),
+            inputs_.diffusion_entries,
             inputs_.diffusion_per_cell,
             inputs_.diffusion_per_point};
   }

@@ -36,10 +36,10 @@ BilinearForm laplacian(const mesh::FunctionSpace& space, bool constrained) {
   BilinearForm form;
   form.space = &space;
   form.quadrature = space.degree() + 1;
-  form.diffusion = [](std::int32_t, std::span<const double>, std::span<double> values) {
+  form.diffusion.evaluate = [](std::int32_t, std::span<const double>, std::span<double> values) {
     std::ranges::fill(values, 1.0);
   };
-  form.constant_diffusion = [](std::int32_t) { return std::optional(1.0); };
+  form.diffusion.constant = [](std::int32_t) { return std::optional(1.0); };
   const std::vector<double> points = constrained ? space.dof_points() : std::vector<double>();
   const std::size_t of_point = points.size() / static_cast<std::size_t>(space.dof_count());
   for (std::int32_t dof = 0; dof < space.dof_count(); ++dof)
