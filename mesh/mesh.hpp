@@ -45,11 +45,14 @@ struct Mesh {
   std::vector<std::int32_t> cell_nodes;    ///< [cells][lattice_size(shape, order)]; empty for a box
   std::optional<BoxNodes> box;             ///< implicit grid that replaces empty lists
   std::vector<std::int32_t> cell_regions;  ///< index into region_names of each cell
-  bool follows_curve = false;              ///< cells are ordered along the Hilbert curve, or refined from such cells
-  std::vector<std::string> region_names;   ///< at least one
-  std::vector<BoundaryGroup> boundaries;   ///< possibly overlapping; facets in no group are the unnamed boundary
-  std::vector<BoundaryFacet> cuts;         ///< facets shared with cells of other processes: no boundary; sorted
-  std::vector<std::string> warnings;       ///< what a reader repaired or accepted, one sentence each
+  /// True for the half plane x > 0 of a body of revolution about the line x = 0: integrals over cells and facets have
+  /// the factor 2 pi x.
+  bool axisymmetric = false;
+  bool follows_curve = false;             ///< cells are ordered along the Hilbert curve, or refined from such cells
+  std::vector<std::string> region_names;  ///< at least one
+  std::vector<BoundaryGroup> boundaries;  ///< possibly overlapping; facets in no group are the unnamed boundary
+  std::vector<BoundaryFacet> cuts;        ///< facets shared with cells of other processes: no boundary; sorted
+  std::vector<std::string> warnings;      ///< what a reader repaired or accepted, one sentence each
 
   int dimension() const { return mesh::dimension(shape); }
   int nodes_per_cell() const { return lattice_size(shape, order); }

@@ -166,7 +166,7 @@ using PointFunction = std::function<Real(const RealVector&)>;
 using PointTensor = std::function<RealMatrix(const RealVector&)>;
 
 /// K_ij = integral of grad phi_i . kappa grad phi_j over a cell, and of alpha phi_i phi_j over its Robin facets, with n
-/// points along each axis.
+/// points along each axis; in a body of revolution times 2 pi x.
 class Definition {
  public:
   Definition(const operators::BilinearForm& form, PointTensor kappa, PointFunction alpha, int n)
@@ -193,6 +193,9 @@ class Definition {
     RealMatrix jacobian;  ///< (i, j) = d x_i / d xi_j
   };
   Place place(std::int32_t cell, const RealVector& xi) const;
+  Real circumference(const RealVector& x) const {
+    return mesh_->axisymmetric ? 2 * std::numbers::pi_v<Real> * x[0] : Real(1);
+  }
   void add_facet(std::int32_t cell, int facet, RealMatrix& k) const;
 
   const operators::BilinearForm* form_;
@@ -221,7 +224,7 @@ inline RealMatrix Definition::element_matrix(std::int32_t cell) const {
     const Place at = place(cell, rule.points.col(q));
     // grad phi = J^-T grad_xi phi.
     const RealMatrix gradients = basis_.gradients(rule.points.col(q)) * at.jacobian.inverse();
-    const Real weight = rule.weights[q] * std::abs(at.jacobian.determinant());
+    const Real weight = rule.weights[q] * std::abs(at.jacobian.determinant()) * circumference(at.x);
     const RealMatrix kappa = kappa_(at.x);
     for (Eigen::Index i = 0; i < k.rows(); ++i)
       for (Eigen::Index j = 0; j < k.cols(); ++j)
@@ -239,8 +242,8 @@ inline RealVector Definition::terms(std::int32_t cell) const {
   for (Eigen::Index q = 0; q < rule.weights.size(); ++q) {
     const Place at = place(cell, rule.points.col(q));
     const RealMatrix gradients = basis_.gradients(rule.points.col(q)), inverse = at.jacobian.inverse();
-    const RealMatrix d =
-        rule.weights[q] * std::abs(at.jacobian.determinant()) * inverse * kappa_(at.x) * inverse.transpose();
+    const RealMatrix d = rule.weights[q] * std::abs(at.jacobian.determinant()) * circumference(at.x) * inverse *
+                         kappa_(at.x) * inverse.transpose();
     for (int axis = 0; axis < d_; ++axis) of_axes.col(axis) += d(axis, axis) * gradients.col(axis).cwiseAbs2();
   }
   RealMatrix of_facets = RealMatrix::Zero(basis_.size(), basis_.size());
@@ -272,7 +275,7 @@ inline void Definition::add_facet(std::int32_t cell, int facet, RealMatrix& k) c
     const Place at = place(cell, xi);
     const RealMatrix along = at.jacobian * tangents;
     // Area spanned by the tangents: square root of Gram's determinant.
-    const Real measure = std::sqrt((along.transpose() * along).determinant());
+    const Real measure = std::sqrt((along.transpose() * along).determinant()) * circumference(at.x);
     const RealVector phi = basis_.values(xi);
     k += rule.weights[q] * measure * alpha_(at.x) * phi * phi.transpose();
   }

@@ -27,6 +27,7 @@ struct FormOptions {
   bool sheared = false;         ///< affine cells stay affine, but no edges are orthogonal
   bool turned = false;          ///< rotated about z: boxes stay boxes, with edges along no axis
   Anisotropy anisotropy = Anisotropy::none;  ///< kappa times test_tensor, and x^2 added to its first entry if varying
+  bool axisymmetric = false;                 ///< a body of revolution about x = 0, in the plane
 };
 
 /// Entry (i, j) of a positive definite tensor.
@@ -125,6 +126,7 @@ inline SmallForm make_form(mesh::CellShape shape, int degree, std::array<int, 3>
   if (options.partly_curved) bend_partly(*small.mesh, options.here_and_there);
   if (options.sheared) shear(*small.mesh);
   if (options.turned) turn(*small.mesh);
+  small.mesh->axisymmetric = options.axisymmetric;
   small.space = std::make_unique<mesh::FunctionSpace>(*small.mesh, degree);
   operators::BilinearForm& form = small.form;
   form.space = small.space.get();

@@ -87,6 +87,29 @@ class Pictures(unittest.TestCase):
             self.near(pixel / shade, hue, 12)
             self.assertLess(np.abs(scene[8:-8, 8:-8] - pixel).max(), 12)  # uniform colour
 
+    def test_a_body_of_revolution_is_swept_by_the_edges_of_its_section(self):
+        disk = solve("disk", cells="4, 3", size="2, 1", cell="triangle", degree=2, low="left", high="right")
+        grid = plot.read(str(disk / "solution.vtu"))
+        plot.number_cells(grid)
+        on_points = plot.add_field(grid, None, "x")[1]
+
+        def area(degrees):
+            body = plot.Triangles(plot.flat_pieces(grid), on_points).revolved(degrees)
+            sides = np.cross(body.points[:, 1] - body.points[:, 0], body.points[:, 2] - body.points[:, 0])
+            np.testing.assert_allclose(body.values, 50 * np.hypot(body.points[..., 0], body.points[..., 1]), atol=1e-3)
+            return np.linalg.norm(sides, axis=1).sum() / 2
+
+        whole = 2 * np.pi * 2 * 1 + 2 * np.pi * 2**2  # side and caps, of 120 facets around
+        self.assertAlmostEqual(area(360) / whole, 1, delta=1e-3)
+        self.assertAlmostEqual(area(90) / (whole / 4 + 2 * 2 * 1), 1, delta=1e-3)
+        self.assertGreater(np.abs(picture(disk, "--revolve") - picture(disk)).max(), 50)
+        for wrong, sentence in (("0", "--revolve must be an angle of at most 360 degrees that is not 0, not 0"), ("400", "not 400")):
+            refused = run(sys.executable, PLOT, str(disk), "--revolve", wrong)
+            self.assertEqual(refused.returncode, 2)
+            self.assertIn(sentence, refused.stderr)
+        cube = solve("cube_of_none", cells="2, 2, 2", size="1, 1, 1", cell="hexahedron", degree=1, low="left", high="right")
+        self.assertIn("--revolve is for plane problems in x >= 0", run(sys.executable, PLOT, str(cube), "--revolve").stderr)
+
     def test_cells_with_points_of_their_own_have_no_walls_inside(self):
         cube = solve("split", "flux", cells="3, 3, 3", size="1, 1, 1", cell="hexahedron", degree=2, low="back", high="front")
         grid = plot.read(str(cube / "solution.vtu"))

@@ -263,6 +263,7 @@ Mesh refine(const FunctionSpace& lattice) {
   Mesh refined;
   refined.shape = mesh.shape;
   refined.order = mesh.order;
+  refined.axisymmetric = mesh.axisymmetric;
   refined.follows_curve = mesh.follows_curve;
   refined.coordinates = lattice.dof_points();
   refined.region_names = mesh.region_names;

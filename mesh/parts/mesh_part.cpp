@@ -144,6 +144,7 @@ std::string to_bytes(const MeshPart& part) {
   Writer to;
   to.number(static_cast<std::int64_t>(mesh.shape));
   to.number(mesh.order);
+  to.number(mesh.axisymmetric ? 1 : 0);
   to.number(mesh.follows_curve ? 1 : 0);
   to.list(mesh.coordinates);
   to.list(mesh.cell_nodes);
@@ -170,6 +171,7 @@ MeshPart part_from_bytes(const std::string& bytes) {
   Reader from(bytes);
   mesh.shape = static_cast<CellShape>(from.number());
   mesh.order = static_cast<int>(from.number());
+  mesh.axisymmetric = from.number() != 0;
   mesh.follows_curve = from.number() != 0;
   from.list(mesh.coordinates);
   from.list(mesh.cell_nodes);

@@ -26,6 +26,7 @@ Mesh mesh_of_cells(const Mesh& whole, std::span<const std::int32_t> cells) {
   Mesh mesh;
   mesh.shape = whole.shape;
   mesh.order = whole.order;
+  mesh.axisymmetric = whole.axisymmetric;
   mesh.follows_curve = whole.follows_curve;
   mesh.region_names = whole.region_names;
   const std::int64_t n = whole.nodes_per_cell(), count = std::ssize(cells);

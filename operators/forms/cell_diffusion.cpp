@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <numbers>
 #include <optional>
 
 #include "mesh/base/counting.hpp"
@@ -47,7 +48,7 @@ std::optional<std::vector<double>> equal_in_cells(std::span<const double> values
   return firsts;
 }
 
-/// As for_each_cell_diffusion, but stops once goes_on() is false.
+/// As for_each_cell_diffusion, but calls work(cell, positions, values), and stops once goes_on() is false.
 template <class Work, class GoesOn>
 void visit_diffusion(const BilinearForm& form, const Work& work, const GoesOn& goes_on) {
   const std::int32_t cells = form.cells();
@@ -68,7 +69,7 @@ void visit_diffusion(const BilinearForm& form, const Work& work, const GoesOn& g
         scratch.at.move_to(first, count, true);
         for (int lane = 0; lane < count; ++lane) {
           form.diffusion.evaluate(first + lane, scratch.at.positions(lane), scratch.values);
-          work(first + lane, scratch.values);
+          work(first + lane, scratch.at.positions(lane), scratch.values);
         }
       });
 }
@@ -88,6 +89,21 @@ CellDiffusion diffusion_of_cells(const BilinearForm& form) {
   return {false, std::move(values)};
 }
 
+CellDiffusion diffusion_times_circumference(const BilinearForm& form) {
+  const int points = mesh::cell_quadrature(form.space->mesh().shape, form.quadrature).size(),
+            entries = form.diffusion.entries;
+  const auto each = static_cast<std::size_t>(points * entries);
+  std::vector<double> values = mesh::filled<double>(static_cast<std::size_t>(form.cells()) * each);
+  visit_diffusion(
+      form,
+      [&](std::int32_t cell, std::span<const double> positions, std::span<const double> of_cell) {
+        double* to = values.data() + static_cast<std::size_t>(cell) * each;
+        for (std::size_t k = 0; k < each; ++k) to[k] = 2 * std::numbers::pi * positions[3 * (k / entries)] * of_cell[k];
+      },
+      [] { return true; });
+  return {false, std::move(values)};
+}
+
 bool all_equal(std::span<const double> values, int entries) {
   for (std::size_t i = static_cast<std::size_t>(entries); i < values.size(); ++i)
     if (values[i] != values[i - static_cast<std::size_t>(entries)]) return false;
@@ -102,11 +118,12 @@ std::vector<double> least_eigenvalues(std::span<const double> values, int entrie
 }
 
 bool is_constant_in_cells(const BilinearForm& form) {
+  if (form.space->mesh().axisymmetric) return false;
   if (is_known_constant(form)) return true;
   std::atomic<bool> varies = false;
   visit_diffusion(
       form,
-      [&](std::int32_t, std::span<const double> of_cell) {
+      [&](std::int32_t, std::span<const double>, std::span<const double> of_cell) {
         if (!all_equal(of_cell, form.diffusion.entries)) varies = true;
       },
       [&] { return !varies; });
@@ -115,7 +132,7 @@ bool is_constant_in_cells(const BilinearForm& form) {
 
 std::vector<std::int32_t> cells_with_jumps(const BilinearForm& form, const JumpRange& range, Device device) {
   if (is_known_constant(form)) return {};
-  if (device == Device::cuda && !form.diffusion.by_region.empty()) {
+  if (device == Device::cuda && !form.diffusion.by_region.empty() && !form.space->mesh().axisymmetric) {
     const FactorInputs inputs = factor_inputs(form, device);
     return inputs.diffusion_per_point == 0 ? std::vector<std::int32_t>()
                                            : cuda_cells_with_jumps(inputs.diffusion, inputs.points, range);
@@ -134,7 +151,9 @@ std::vector<std::int32_t> cells_with_jumps(const BilinearForm& form, const JumpR
 
 void for_each_cell_diffusion(const BilinearForm& form,
                              const std::function<void(std::int32_t, std::span<const double>)>& work) {
-  visit_diffusion(form, work, [] { return true; });
+  visit_diffusion(
+      form, [&](std::int32_t cell, std::span<const double>, std::span<const double> values) { work(cell, values); },
+      [] { return true; });
 }
 
 }  // namespace femcg::operators

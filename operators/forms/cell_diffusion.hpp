@@ -17,11 +17,14 @@ struct CellDiffusion {
 
 /// Evaluates the diffusion at the quadrature points of all cells, unless the form knows it to be constant in cells.
 CellDiffusion diffusion_of_cells(const BilinearForm& form);
+/// The same times 2 pi x at the quadrature points, for a body of revolution, [cells][quadrature points][entries].
+CellDiffusion diffusion_times_circumference(const BilinearForm& form);
 /// True if all values, [count][entries], are equal.
 bool all_equal(std::span<const double> values, int entries);
 /// The least eigenvalue of each value, [count][entries].
 std::vector<double> least_eigenvalues(std::span<const double> values, int entries);
-/// True if the diffusion is constant in each cell. Stops at the first cell where it is not.
+/// True if the diffusion, and the factor 2 pi x of a body of revolution, is constant in each cell. Stops at the first
+/// cell where it is not.
 bool is_constant_in_cells(const BilinearForm& form);
 
 /// A range of the ratio of the greatest to the least value in a cell.

@@ -26,11 +26,12 @@ std::vector<double> joined(const std::vector<Eigen::MatrixXd>& gradients) {
 }
 
 void set_diffusion(FactorInputs& inputs, const BilinearForm& form, const mesh::GeometryTables& tables, Device device) {
-  if (device == Device::cuda && !form.diffusion.by_region.empty()) {
+  const bool axisymmetric = form.space->mesh().axisymmetric;
+  if (device == Device::cuda && !form.diffusion.by_region.empty() && !axisymmetric) {
     const Vector<double> values = on(device, joined({tables.values}));
     if (cuda_set_diffusion(form, values, inputs)) return;
   }
-  const CellDiffusion diffusion = diffusion_of_cells(form);
+  const CellDiffusion diffusion = axisymmetric ? diffusion_times_circumference(form) : diffusion_of_cells(form);
   const std::vector<double>& values = diffusion.values;
   const int entries = form.diffusion.entries;
   inputs.diffusion_entries = entries;

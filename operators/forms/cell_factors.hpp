@@ -16,11 +16,12 @@ struct FactorInputs {
   Vector<double> gradients;                  ///< of the geometry's basis: [points][reference axes][nodes]
   Vector<double> weights;                    ///< of the quadrature points
   std::int64_t cells = 0;
-  Vector<double> coordinates;            ///< [mesh nodes][dimension]; empty if `box` gives them
-  Vector<std::int32_t> cell_nodes;       ///< [cells][nodes]; empty if `box` gives them
-  mesh::BoxNodes box;                    ///< an implicit grid, in place of the empty lists
-  int diffusion_entries = 1;             ///< Diffusion::entries
-  Vector<double> diffusion;              ///< [entries], [cells][entries], or [cells][points][entries]
+  Vector<double> coordinates;       ///< [mesh nodes][dimension]; empty if `box` gives them
+  Vector<std::int32_t> cell_nodes;  ///< [cells][nodes]; empty if `box` gives them
+  mesh::BoxNodes box;               ///< an implicit grid, in place of the empty lists
+  int diffusion_entries = 1;        ///< Diffusion::entries
+  /// [entries], [cells][entries], or [cells][points][entries]; times 2 pi x in a body of revolution.
+  Vector<double> diffusion;
   std::int64_t diffusion_per_cell = 0;   ///< stride from cell to cell: 0, entries, or points * entries
   std::int64_t diffusion_per_point = 0;  ///< stride from point to point: 0 or entries
 

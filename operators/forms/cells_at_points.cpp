@@ -29,7 +29,7 @@ void CellsAtPoints::move_to(std::int32_t first, int count, bool with_positions) 
   first_ = first;
   count_ = count;
   gather_nodes();
-  affine_ = are_affine();
+  affine_ = !mesh_->axisymmetric && are_affine();
   for (int axis = 0; axis < d_; ++axis) {
     const CellLanes* nodes = nodes_.data() + axis * tables_.functions();
     CellLanes *jacobian = jacobians_.data() + axis * d_ * points(), *positions = positions_.data() + axis * points();
@@ -43,7 +43,7 @@ void CellsAtPoints::move_to(std::int32_t first, int count, bool with_positions) 
       continue;
     }
     tables_.gradients(nodes, jacobian, scratch_.data());
-    if (with_positions) tables_.values(nodes, positions, scratch_.data());
+    if (with_positions || mesh_->axisymmetric) tables_.values(nodes, positions, scratch_.data());
   }
 }
 
@@ -80,7 +80,7 @@ void CellsAtPoints::compute_measures() {
   CellLanes c[d][d], determinant;
   for (int q = 0; q < points(); ++q) {
     if (q == 0 || !affine_) determinant = cofactors(q, c);
-    measures_[q] = weights_[q] * determinant;
+    measures_[q] = weight(q) * determinant;
   }
 }
 
@@ -135,7 +135,7 @@ void FactorsAtPoints::find_factors() {
   for (int q = 0; q < (constant_ ? 1 : cells_.points()); ++q) {
     CellLanes c[d][d];
     const CellLanes determinant = cells_.cofactors(q, c);
-    CellLanes scale = cells_.weights()[q] / determinant;
+    CellLanes scale = cells_.weight(q) / determinant;
     CellLanes upper[upper_size(d)];
     if (diffusion_.is_tensor()) {
       transform_tensor<d>(&c[0][0], diffusion_[q], upper);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <numbers>
 #include <span>
 #include <vector>
 
@@ -24,16 +25,23 @@ class CellsAtPoints {
   /// The cell of a lane.
   std::int32_t cell(int lane) const { return first_ + (lane < count_ ? lane : count_ - 1); }
   int count() const { return count_; }
-  /// True if all of the cells are affine, to the last digits of their nodes: J is then constant in each cell.
+  /// True if all of the cells are affine, to the last digits of their nodes, so that J is constant in each cell, and
+  /// are not those of a body of revolution, so that weight(q) |J| / w_q is, too.
   bool affine() const { return affine_; }
 
   /// C = |J| J^-1 and |J| at point q.
   template <int d>
   CellLanes cofactors(int q, CellLanes (&c)[d][d]) const;
-  /// w_q |J| at all points.
+  /// Weight w_q, times 2 pi x at point q in a body of revolution.
+  CellLanes weight(int q) const {
+    if (!mesh_->axisymmetric) return CellLanes{} + weights_[q];
+    return 2 * std::numbers::pi * weights_[q] * positions_[static_cast<std::size_t>(q)];
+  }
+  /// weight(q) |J| at all points.
   std::span<const CellLanes> measures();
   /// The points of a lane's cell in space, [count][3].
   std::span<const double> positions(int lane);
+  /// The quadrature's.
   const Eigen::VectorXd& weights() const { return weights_; }
 
  private:

@@ -3,6 +3,7 @@
 #include <Eigen/Dense>
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <optional>
 
 #include "mesh/base/first_failure.hpp"
@@ -158,7 +159,10 @@ void CellEvaluator::move_to(std::int32_t cell) {
   State& s = *state_;
   s.cell = cell;
   s.geometry.move_to(*s.mesh, cell);
-  for (int q = 0; q < s.rule.size(); ++q) s.measures[q] = s.rule.weights[q] * s.geometry.determinant(q);
+  for (int q = 0; q < s.rule.size(); ++q) {
+    s.measures[q] = s.rule.weights[q] * s.geometry.determinant(q);
+    if (s.mesh->axisymmetric) s.measures[q] *= 2 * std::numbers::pi * s.geometry.all_points()[3 * q];
+  }
   s.has_factors = false;
   s.constant.reset();
 }

@@ -1,4 +1,5 @@
 #include <Eigen/Dense>
+#include <numbers>
 
 #include "mesh/base/first_failure.hpp"
 #include "mesh/element/lagrange_basis.hpp"
@@ -70,6 +71,7 @@ void FacetEvaluator::move_to(mesh::BoundaryFacet facet) {
     const double measure = normal.norm();
     if (normal.dot(in_space(tables.inward.data())) > 0) normal = -normal;
     s.measures[q] = tables.rule.weights[q] * measure;
+    if (s.mesh->axisymmetric) s.measures[q] *= 2 * std::numbers::pi * geometry.all_points()[3 * q];
     for (int i = 0; i < 3; ++i) s.normals[3 * q + i] = normal[i] / measure;
   }
 }

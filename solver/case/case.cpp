@@ -223,6 +223,40 @@ void read_loads(const MapReader& top, Case& to) {
   }
 }
 
+/// Reads the terminals, and makes a load for each: 1 on its group, and no other value, flux, ambient value or source.
+void read_terminals(const MapReader& top, Case& to) {
+  const auto value = top.find("terminals");
+  if (!value) return;
+  const auto groups = value->items("a list of groups, such as [core, shield]");
+  if (!groups) return;
+  if (!to.problem.loads.empty())
+    value->problems().add(value->key_place(), "'terminals' make the loads; leave out one of 'terminals' and 'loads'");
+  if (to.problem.exact)
+    value->problems().add(value->key_place(), "'exact' is the solution for one load; leave it out, or the terminals");
+  std::vector<std::string>& names = to.problem.terminals;
+  for (const ValueReader& group : *groups) {
+    const std::string name = group.text().value_or("");
+    const auto condition = std::ranges::find(to.problem.boundary, name, &BoundaryCondition::group);
+    if (std::ranges::find(names, name) != names.end())
+      group.note(fmt::format("{} is a terminal already", in_quotes(name)));
+    if (condition == to.problem.boundary.end())
+      to.problem.boundary.push_back({.group = name, .place = group.place()});
+    else if (condition->kind != BoundaryKind::value)
+      group.note(fmt::format("{} is no terminal, since 'boundary' does not prescribe its value; leave it out there",
+                             in_quotes(name)));
+    names.push_back(name);
+  }
+  for (const std::string& name : names) {
+    LoadData load{name, {Expression(0.0), {}, value->place()}, to.problem.boundary, to.problem.points};
+    for (BoundaryCondition& condition : load.boundary) {
+      condition.value = condition.group == name ? 1.0 : 0.0;
+      condition.ambient = 0.0;
+    }
+    for (PointSource& point : load.points) point.power = 0;
+    to.problem.loads.push_back(std::move(load));
+  }
+}
+
 /// Items that can be chosen by name, and their name in messages.
 template <class Row>
 struct Catalogue {
@@ -630,8 +664,10 @@ Case read_sections(const MapReader& top, const std::filesystem::path& file) {
   read_boundary(top, to);
   read_points(top, to);
   to.problem.symmetry = static_cast<int>(top.whole("symmetry"));
+  to.mesh.axisymmetric = top.choice("geometry") == "axisymmetric";
   if (const auto exact = top.find("exact")) to.problem.exact = exact->field();
   read_loads(top, to);
+  read_terminals(top, to);
   read_ordering(top, to);
   read_solver(top, to);
   read_distribution(top, to);

@@ -50,6 +50,7 @@ struct MeshChoice {
   int refine = 0;                                ///< uniform refinements; GmshOptions::refine is the same number
   std::map<std::string, Expression> conditions;  ///< of the file's groups with a condition (GroupRule::where), as text
   bool cache = true;                             ///< true if the mesh of a geometry file is cached for later runs
+  bool axisymmetric = false;                     ///< mesh::Mesh::axisymmetric
   CellOrder cell_order = CellOrder::automatic;  ///< automatic: as generated for a box, along a Hilbert curve for a file
   Place place;
 };

@@ -627,6 +627,11 @@ const KeyDescription& case_keys() {
               equation(),
               boundary(),
               points(),
+              {.name = "geometry",
+               .kind = word,
+               .meaning = "x y z as they are, or x the distance from the axis of a body of revolution, y along it",
+               .default_value = "cartesian",
+               .words = {"cartesian", "axisymmetric"}},
               {.name = "symmetry",
                .kind = whole,
                .meaning =
@@ -635,6 +640,11 @@ const KeyDescription& case_keys() {
                .default_value = "1",
                .rule = whole_from(1, 10'000)},
               loads(),
+              {.name = "terminals",
+               .kind = list,
+               .meaning = "Groups, for each of which a load is solved, with 1 on it and 0 on the others: the fluxes of "
+                          "all are the matrix of conductances, or of capacitances, between them",
+               .inside = {{.name = "", .kind = text, .meaning = "A group of the boundary, a conductor"}}},
               {.name = "exact",
                .kind = field,
                .meaning = "A known solution; errors in L2 and H1 are reported",

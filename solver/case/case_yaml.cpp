@@ -338,8 +338,12 @@ std::string to_yaml(const Case& resolved) {
   out << EndMap;
   emit(out, resolved.problem.boundary);
   emit(out, resolved.problem.points, box ? mesh::dimension(box->shape) : 3);
+  out << Key << "geometry" << Value << (resolved.mesh.axisymmetric ? "axisymmetric" : "cartesian");
   out << Key << "symmetry" << Value << resolved.problem.symmetry;
-  emit(out, resolved.problem.loads);
+  if (resolved.problem.terminals.empty())
+    emit(out, resolved.problem.loads);
+  else
+    out << Key << "terminals" << Value << Flow << resolved.problem.terminals;
   if (resolved.problem.exact) {
     out << Key << "exact" << Value;
     emit(out, *resolved.problem.exact);

@@ -54,8 +54,11 @@ struct ProblemData {
   std::vector<BoundaryCondition> boundary;
   std::vector<PointSource> points;
   std::vector<LoadData> loads;  ///< empty: one load, from source, boundary and points
-  std::optional<Field> exact;   ///< u, if known
-  int quadrature = 2;           ///< mesh::cell_quadrature's n
+  /// Groups with prescribed values, each of which the load of its name holds at 1, all other values and sources being
+  /// 0; empty if `loads` were given.
+  std::vector<std::string> terminals;
+  std::optional<Field> exact;  ///< u, if known
+  int quadrature = 2;          ///< mesh::cell_quadrature's n
   UnknownOrder unknown_order = UnknownOrder::first_touch;
   int symmetry = 1;  ///< number of copies of the mesh that make the whole: areas, integrals and fluxes are of the whole
 };

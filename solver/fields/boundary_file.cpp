@@ -136,6 +136,10 @@ void BoundaryFile::write(std::ostream& stream, std::span<const std::vector<doubl
         const mesh::BoundaryFacet at = boundary[facet].facet;
         evaluator->move_to(at);
         const Eigen::Map<const Eigen::VectorXd> measures(evaluator->measures().data(), evaluator->points());
+        if (measures.maxCoeff() <= 0) {  // on the axis of a body of revolution
+          std::ranges::fill(values, 0.0);
+          return;
+        }
         const Eigen::MatrixXd phi = evaluator->values()(Eigen::all, space.facet_nodes(at.facet));
         const Eigen::MatrixXd mass = phi.transpose() * measures.asDiagonal() * phi;
         const std::span<const double> all = flux.moments(facet);

@@ -96,7 +96,7 @@ class CellErrors {
     for (std::size_t q = 0; q < points; ++q) {
       CellLanes c[d][d];  // |J| J^-1
       const CellLanes determinant = cells_.cofactors(static_cast<int>(q), c);
-      const CellLanes measure = cells_.weights()[static_cast<Eigen::Index>(q)] * determinant;
+      const CellLanes measure = cells_.weight(static_cast<int>(q)) * determinant;
       const CellLanes exact = exact_values_[q], error = values_[q] - exact;
       l2 += measure * error * error;
       norm_l2 += measure * exact * exact;

@@ -303,6 +303,7 @@ mesh::Mesh coarse_mesh(const mesh::Mesh& fine, const JoinedCells& joined) {
     halves = halves && fine.box->of_box()[axis] % ratio == 0;
   }
   mesh::Mesh coarse = mesh::implicit_box(options, block);
+  coarse.axisymmetric = fine.axisymmetric;
   if (fine.is_uniform_box() && halves) return coarse;
   const int d = fine.dimension();
   const mesh::GridIndexing places(joined.along()[0] + 1, joined.along()[1] + 1);

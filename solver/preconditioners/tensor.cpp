@@ -131,6 +131,7 @@ bool set_widths(const mesh::Mesh& mesh, std::array<BoxLine, 3>& lines) {
 /// Sets the diffusion along each axis, the mean of a tensor that varies. Returns why the form has not this diffusion
 /// exactly; empty if it has.
 std::string set_diffusion(const BilinearForm& form, std::array<BoxLine, 3>& lines) {
+  if (form.space->mesh().axisymmetric) return "it is a body of revolution";
   const int d = form.space->mesh().dimension(), entries = form.diffusion.entries;
   const auto first = form.diffusion.constant ? form.diffusion.constant(0) : std::nullopt;
   std::atomic<bool> differs = !first;

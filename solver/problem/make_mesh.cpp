@@ -67,6 +67,24 @@ bool follows_curve(const MeshChoice& choice) {
   return choice.cell_order == CellOrder::curve || (choice.cell_order == CellOrder::automatic && from_file);
 }
 
+/// Makes a mesh, or a part of one, that of a body of revolution if the case asks for it. Throws InputError if it is not
+/// in the half plane x >= 0.
+void set_axisymmetric(const MeshChoice& choice, mesh::Mesh& mesh) {
+  mesh.axisymmetric = choice.axisymmetric;
+  if (!mesh.axisymmetric) return;
+  if (mesh.dimension() != 2)
+    throw InputError(at_place(choice.place,
+                              "geometry: axisymmetric needs a plane mesh, of x, the distance from the "
+                              "axis, and y along it; this one is in space"));
+  constexpr double rounding = 1e-9;
+  const mesh::Extent extent = mesh::extent_of(mesh);
+  if (const double x = extent.low[0]; x < -rounding * (extent.high[0] - x))
+    throw InputError(at_place(
+        choice.place,
+        fmt::format("geometry: axisymmetric needs x >= 0, the distance from the axis; the mesh begins at x = {:.6g}",
+                    x)));
+}
+
 /// The same with cells in the order that the case asks for.
 mesh::Mesh generate_in_order(const MeshChoice& choice) {
   mesh::Mesh mesh = generate(choice);
@@ -145,6 +163,7 @@ mesh::Mesh make_unrefined_mesh(const MeshChoice& choice) {
                       });
     mesh::Mesh mesh = kept ? keep(choice, *file) : generate_in_order(choice);
     mesh.follows_curve = follows_curve(choice);
+    set_axisymmetric(choice, mesh);
     check_refinements_left(choice, mesh);
     return mesh;
   });
@@ -153,7 +172,9 @@ mesh::Mesh make_unrefined_mesh(const MeshChoice& choice) {
 mesh::MeshPart make_box_part(const MeshChoice& choice, int rank, int processes) {
   return placed_mesh(choice, [&] {
     const auto [box, refinements] = unrefined_box(choice);
-    return mesh::part_of_box(box, refinements, rank, processes);
+    mesh::MeshPart part = mesh::part_of_box(box, refinements, rank, processes);
+    set_axisymmetric(choice, part.mesh);
+    return part;
   });
 }
 

@@ -43,6 +43,7 @@ struct ProblemSize {
   std::int64_t cells = 0;
   int degree = 0, geometric_order = 1, quadrature = 0;
   std::int64_t dofs = 0, unknowns = 0;
+  bool axisymmetric = false;
 };
 
 /// The discrete problem A u = b on the free unknowns: the bilinear form, its loads, and the map from unknowns back to

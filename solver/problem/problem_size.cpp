@@ -17,8 +17,8 @@ ProblemSize size_of(const Problem& problem) {
       }
   problem.shared().sum(counts);
   const auto count = [&](std::size_t i) { return static_cast<std::int64_t>(counts[i]); };
-  return {mesh.dimension(), mesh.shape,      count(0), form.space->degree(),
-          mesh.order,       form.quadrature, count(1), count(2)};
+  return {mesh.dimension(), mesh.shape, count(0), form.space->degree(), mesh.order,
+          form.quadrature,  count(1),   count(2), mesh.axisymmetric};
 }
 
 }  // namespace femcg::solver

@@ -92,14 +92,16 @@ ordered_json option_value(const std::string& text) {
 }
 
 ordered_json problem_json(const ProblemSize& problem) {
-  return {{"dimension", problem.dimension},
-          {"cell", mesh::name(problem.shape)},
-          {"cells", problem.cells},
-          {"degree", problem.degree},
-          {"geometric_order", problem.geometric_order},
-          {"quadrature", problem.quadrature},
-          {"dofs", problem.dofs},
-          {"unknowns", problem.unknowns}};
+  ordered_json json{{"dimension", problem.dimension},
+                    {"cell", mesh::name(problem.shape)},
+                    {"cells", problem.cells},
+                    {"degree", problem.degree},
+                    {"geometric_order", problem.geometric_order},
+                    {"quadrature", problem.quadrature},
+                    {"dofs", problem.dofs},
+                    {"unknowns", problem.unknowns}};
+  if (problem.axisymmetric) json["geometry"] = "axisymmetric";
+  return json;
 }
 
 ordered_json operator_json(const Record& r) {
@@ -272,6 +274,10 @@ ordered_json to_json(const Record& r) {
     if (!load.begun) entry["solve"]["relative_residual"] = entry["solve"]["true_relative_residual"] = nullptr;
     if (load.quantities) entry["quantities"] = quantities_json(*load.quantities);
     json["loads"].push_back(std::move(entry));
+  }
+  if (!r.terminals.empty()) {
+    json["terminals"] = {{"names", ordered_json::array()}, {"matrix", r.terminals}};
+    for (const LoadRecord& load : r.loads) json["terminals"]["names"].push_back(load.name);
   }
   if (r.tuning) json["tuning"] = to_json(*r.tuning);
   if (r.errors) {

@@ -90,6 +90,7 @@ struct Record {
   std::vector<LevelSummary> hierarchy;                       ///< Preconditioner::levels()
   CgResult solve;                                            ///< combined result of several loads: see all_of
   std::vector<LoadRecord> loads;                             ///< if the case has loads
+  std::vector<std::vector<double>> terminals;                ///< matrix_of_terminals, in the order of the loads
   Samples apply;                                             ///< seconds of one product
   std::optional<Quantities> quantities;
   std::optional<Errors> errors;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -48,8 +49,9 @@ void line(std::string& text, std::string_view label, const std::string& content)
 void describe_problem(std::string& text, const Record& r) {
   const ProblemSize& p = r.problem;
   line(text, "mesh",
-       fmt::format("{} {}{}, {}D", grouped(p.cells), plural(p.shape),
-                   p.geometric_order > 1 ? fmt::format(" of order {}", p.geometric_order) : "", p.dimension));
+       fmt::format("{} {}{}, {}", grouped(p.cells), plural(p.shape),
+                   p.geometric_order > 1 ? fmt::format(" of order {}", p.geometric_order) : "",
+                   p.axisymmetric ? "of a body of revolution" : fmt::format("{}D", p.dimension)));
   line(text, "space", fmt::format("degree {}, {} dofs, {} unknowns", p.degree, grouped(p.dofs), grouped(p.unknowns)));
   line(text, "quadrature",
        is_tensor(p.shape) ? fmt::format("{} Gauss points a direction", p.quadrature)
@@ -170,7 +172,7 @@ std::string value_text(double value, const Quantities& q, int least = 9) {
 /// Adds a line per region and boundary group.
 void describe_parts(std::string& text, const Record& r) {
   const Quantities& q = *r.quantities;
-  const bool plane = r.problem.dimension == 2;
+  const bool plane = r.problem.dimension == 2 && !r.problem.axisymmetric;
   const auto columns = [](const std::string& what, const auto&... values) {
     std::string cells = fmt::format("{:<{}}", on_one_line(what, width - 3), width);
     ((cells += fmt::format(" {:>12}", values)), ...);
@@ -264,6 +266,20 @@ void describe_loads(std::string& text, const Record& r) {
   }
 }
 
+/// Adds the matrix between the terminals, with its row sums, which are the fluxes to all else.
+void describe_terminals(std::string& text, const Record& r) {
+  if (r.terminals.empty()) return;
+  std::string titles = fmt::format("{:<16}", "");
+  for (const LoadRecord& load : r.loads) titles += fmt::format(" {:>{}}", on_one_line(load.name, width), width);
+  line(text, "terminals", titles + fmt::format(" {:>{}}", "sum", width));
+  for (std::size_t i = 0; i < r.terminals.size(); ++i) {
+    const std::vector<double>& row = r.terminals[i];
+    std::string cells = fmt::format("{:<16}", on_one_line(r.loads[i].name, width));
+    for (const double each : row) cells += fmt::format(" {:>{}.9g}", each, width);
+    line(text, "", cells + fmt::format(" {:>{}.3g}", std::accumulate(row.begin(), row.end(), 0.0), width));
+  }
+}
+
 }  // namespace
 
 std::string streaming(const Record& r) {
@@ -286,6 +302,7 @@ std::string summary(const Record& record) {
   describe_cost(text, record);
   describe_solution(text, record);
   describe_loads(text, record);
+  describe_terminals(text, record);
   describe_times(text, record);
   for (const std::string& warning : record.warnings) line(text, "note", warning);
   return text;

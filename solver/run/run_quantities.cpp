@@ -7,6 +7,7 @@
 #include <string>
 
 #include "solver/measures/errors.hpp"
+#include "solver/measures/terminals.hpp"
 #include "solver/messages/sentence.hpp"
 
 namespace femcg::solver {
@@ -16,6 +17,8 @@ void measure_solutions(const Problem& problem, const Probes& probes, Solved& of,
   std::optional<operators::FunctionOnGpu> on_gpu = function_on_gpu(problem, record.device);
   const operators::FunctionOnGpu* const there = on_gpu ? &*on_gpu : nullptr;
   const std::vector<BoundaryFlux> fluxes = of.fluxes.get();
+  const bool has_all = of.solutions.size() == problem.loads().size();
+  if (!problem.data().terminals.empty() && has_all) record.terminals = matrix_of_terminals(problem, fluxes);
   for (std::size_t i = 0; i < of.solutions.size(); ++i) {
     if (on_gpu) on_gpu->set(of.solutions[i]);
     const Quantities quantities = measure(problem, problem.loads()[i], probes, of.solutions[i], fluxes[i], there);

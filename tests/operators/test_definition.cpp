@@ -118,6 +118,13 @@ TEST_CASE("of tensor cells, straight and curved: the same Gauss points") {
         check(shape, degree, options, options.quadrature > 0 ? options.quadrature : degree + 1);
 }
 
+TEST_CASE("of bodies of revolution, straight and curved: the same Gauss points") {
+  for (int degree = 1; degree <= 4; ++degree)
+    for (const FormOptions& options :
+         {FormOptions{.axisymmetric = true}, FormOptions{.curved = true, .axisymmetric = true}})
+      check(CellShape::quadrilateral, degree, options, degree + 1);
+}
+
 TEST_CASE("of straight simplices: any rules that are exact") {
   // kappa grad phi . grad phi has degree 2 p, alpha phi phi degree 2 p + 1, and rule n is exact to degree 2 (n - 1).
   for (const CellShape shape : {CellShape::triangle, CellShape::tetrahedron})

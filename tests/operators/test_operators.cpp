@@ -208,6 +208,20 @@ TEST_CASE(
       }
 }
 
+TEST_CASE("and of bodies of revolution, with numbers and tensors for diffusion, affine, straight and curved cells") {
+  for (const CellShape shape : {CellShape::triangle, CellShape::quadrilateral})
+    for (int degree = 1; degree <= 4; ++degree) {
+      check_all(shape, degree, {6, 5, 1}, {.axisymmetric = true});
+      for (const Anisotropy anisotropy : {Anisotropy::none, Anisotropy::full})
+        check_all(shape, degree, {6, 5, 1},
+                  {.varying = false, .distort = 0, .anisotropy = anisotropy, .axisymmetric = true}, Which::of_cells);
+      check_all(shape, degree, {3, 4, 1}, {.curved = true, .axisymmetric = true}, Which::of_cells);
+      check_all(shape, degree, {5, 3, 1}, {.varying = false, .partly_curved = true, .axisymmetric = true},
+                Which::of_cells);
+      check_matrix_free(shape, degree, {3, 2, 1}, {.quadrature = degree + 3, .axisymmetric = true});
+    }
+}
+
 TEST_CASE("the numbers of identical cells are stored once on a GPU, as all others are" * tests::needs_gpu()) {
   for (const CellShape shape : mesh::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree) {

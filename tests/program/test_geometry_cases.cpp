@@ -198,6 +198,46 @@ TEST_CASE("a furnace's wall behind wool and steel: thermal resistances in series
   CHECK(std::ranges::count_if(solved.problem->warnings(), says) == 1);
 }
 
+TEST_CASE("an insulated pipe, a body of revolution: thermal resistances of shells in series" * needs_gmsh()) {
+  const solver::Case resolved = solver::read_case(source_directory() / "cases/insulated_pipe.yaml");
+  const mesh::Mesh mesh = solver::make_mesh(resolved.mesh);
+  const Solved solved = solve(resolved, mesh, "csr", tolerance);
+  check_on_device(solved, resolved, mesh);
+  const solver::Quantities quantities =
+      solver::measure(*solved.problem, solved.problem->loads().front(),
+                      solver::locate_probes(resolved.output.probes, mesh), solved.dofs);
+  const double two_pi_length = 2 * M_PI * 0.2, outside = std::log(0.106 / 0.056) / 0.04 + 1 / (10 * 0.106),
+               heat = two_pi_length * (90 - 20) / (1 / (1000 * 0.05) + std::log(0.056 / 0.05) / 50 + outside);
+  CHECK(quantities.flux.at("water") == doctest::Approx(heat).epsilon(2e-6));
+  CHECK(quantities.flux.at("air") == doctest::Approx(-heat).epsilon(2e-6));
+  CHECK(quantities.groups.at("air").area == doctest::Approx(two_pi_length * 0.106).epsilon(1e-12));
+  CHECK(quantities.regions.at("wool").volume ==
+        doctest::Approx(two_pi_length / 2 * (0.106 * 0.106 - 0.056 * 0.056)).epsilon(1e-12));
+  CHECK(quantities.probes[0].second == doctest::Approx(20 + heat / two_pi_length * outside).epsilon(1e-6));
+  CHECK(quantities.probes[1].second == doctest::Approx(20 + heat / two_pi_length / (10 * 0.106)).epsilon(1e-6));
+}
+
+TEST_CASE("the capacitances of a triaxial cable: logarithms of radii" * needs_gmsh()) {
+  const solver::Case resolved = solver::read_case(source_directory() / "cases/triaxial_cable.yaml");
+  const mesh::Mesh mesh = solver::make_mesh(resolved.mesh);
+  const mesh::FunctionSpace space(mesh, resolved.degree);
+  const solver::Problem problem(resolved.problem, space);
+  const Assembled assembled(problem);
+  const double inside = 2 * M_PI * 2.25 * 8.8541878 / std::log(1.5 / 0.5),
+               outside = 2 * M_PI * 2.1 * 8.8541878 / std::log(2.5 / 1.7);
+  const double exact[3][3] = {{inside, -inside, 0}, {-inside, inside + outside, -outside}, {0, -outside, outside}};
+  REQUIRE(problem.loads().size() == 3);
+  for (std::size_t j = 0; j < 3; ++j) {
+    const solver::Load& load = problem.loads()[j];
+    CHECK(load.name() == resolved.problem.terminals[j]);
+    const std::vector<double> dofs = solve_with("csr", assembled, problem, 1e-13, nullptr, &load);
+    const solver::Quantities quantities = solver::measure(problem, load, {}, dofs);
+    for (std::size_t i = 0; i < 3; ++i)
+      CHECK(quantities.flux.at(resolved.problem.terminals[i]) ==
+            doctest::Approx(exact[i][j]).epsilon(1e-6).scale(inside));
+  }
+}
+
 TEST_CASE("curved tetrahedra of a flange, heated in its bore: every operator of this device" * needs_gmsh()) {
   mesh::GmshOptions options;
   options.file = source_directory() / "cases/meshes/pipe_flange.geo";

@@ -64,8 +64,18 @@ double square_integral() {
   return 64 / std::pow(M_PI, 6) * sum;
 }
 
+/// u = cos(x^2) exp(y/2) in a body of revolution about x = 0, with kappa = diag(2, 3).
+Manufactured revolved() {
+  const auto number = [](const char* text) { return solver::Expression(text, "test"); };
+  // -div(kappa grad u) = -2 (x u_x)_x / x - 3 u_yy
+  return {
+      "cos(x^2)*exp(y/2)",
+      "(8*sin(x^2) + 8*x^2*cos(x^2) - 0.75*cos(x^2))*exp(y/2)",
+      {solver::RegionDiffusion({{{"xx", number("2")}, {"yy", number("3")}}, {}, 2, "test", "diffusion"}), {}, "test"}};
+}
+
 /// Checks the rates of the errors from one refinement of a distorted mesh to the next, with every operator.
-void check_rates(CellShape shape, int degree, const Manufactured& solution) {
+void check_rates(CellShape shape, int degree, const Manufactured& solution, bool axisymmetric = false) {
   CAPTURE(mesh::name(shape));
   CAPTURE(degree);
   solver::Case made = make_case(degree, "1", solution.source);
@@ -74,6 +84,7 @@ void check_rates(CellShape shape, int degree, const Manufactured& solution) {
   made.problem.boundary = {value_on("all", solution.exact)};
   const int n = coarse_cells(shape, degree);
   mesh::Mesh mesh = mesh::refine(mesh::make_box({shape, {n, n, n}, {1, 1, 1}, 0.15}));
+  mesh.axisymmetric = axisymmetric;
   std::map<std::string, solver::Errors> coarse;
   for (const bool fine : {false, true}) {
     if (fine) mesh = mesh::refine(mesh);
@@ -109,6 +120,11 @@ TEST_CASE("L2 errors fall with h^(p+1) and H1 errors with h^p on distorted meshe
 TEST_CASE("and with a tensor for diffusion, whose six entries vary or are constant") {
   for (const CellShape shape : mesh::all_cell_shapes)
     for (int degree = 1; degree <= 4; ++degree) check_rates(shape, degree, anisotropic(mesh::dimension(shape)));
+}
+
+TEST_CASE("and in a body of revolution, the norms over its volume") {
+  for (const CellShape shape : {CellShape::triangle, CellShape::quadrilateral})
+    for (int degree = 1; degree <= 4; ++degree) check_rates(shape, degree, revolved(), true);
 }
 
 TEST_CASE("polynomials of degree p are reproduced to rounding on distorted meshes, with every operator") {

@@ -194,9 +194,10 @@ function solutionSection(record, label) {
   const table = (caption, columns, rows) => (rows.length ? tableOf([["", ...loadColumn, ...columns]], rows, { caption }) : null);
   const named = (label) => ({ label, kind: "word", heading: !several, of: (row) => row.name });
   const of = (key) => loads.flatMap((load) => rowsOf(load.quantities[key]).map((row) => ({ ...row, load: load.name })));
-  const plane = record.problem?.dimension === 2;
+  const plane = record.problem?.dimension === 2 && record.problem.geometry !== "axisymmetric";
   const own = loads.map((load) => ({ ...load.quantities, load: load.name, solve: load.solve ?? {} }));
   const error = record.error ?? {};
+  const terminals = (record.terminals?.names ?? []).map((name, i) => ({ name, values: record.terminals.matrix?.[i] ?? [] }));
   return {
     id: "solution",
     heading: several ? "Solutions" : "Quantities",
@@ -206,7 +207,8 @@ function solutionSection(record, label) {
       table("Probes", [named("Point"), column("Value", (row) => row.value)], loads.flatMap((load) => Object.entries(load.quantities.probes ?? {}).map(([name, value]) => ({ name, value, load: load.name })))),
       table("Groups of the boundary", [named("Group"), column(plane ? "Length" : "Area", (row) => row.area), column("Mean", (row) => row.mean), column("Minimum", (row) => row.minimum), column("Maximum", (row) => row.maximum), { label: "Flux", kind: "written", of: (row) => flux(row.flux) }], of("groups")),
       table("Regions", [named("Region"), column(plane ? "Area" : "Volume", (row) => row.volume), column("Mean", (row) => row.mean)], of("regions")),
-      table("Balance: in + sources \u2212 out \u2212 sinks", [...["in", "sources", "out", "sinks"].map((key) => column(capital(key), (row) => row.balance?.[key])), { label: "What it leaves, relative", kind: "scientific", of: (row) => row.balance?.relative_error }], own),
+      terminals.length ? tableOf([["", { label: "Terminal", kind: "word", heading: true, of: (row) => row.name }, ...terminals.map((row, j) => column(row.name, (other) => other.values[j]))]], terminals, { caption: "Terminals: flux into each, with that of the column at 1 and the others at 0" }) : null,
+      table("Balance: in + sources \u2212 out \u2212 sinks", [...["in", "sources", "out", "sinks"].map((key) => column(capital(key), (row) => row.balance?.[key])), { label: "Relative imbalance", kind: "scientific", of: (row) => row.balance?.relative_error }], own),
       Number.isFinite(error.l2) ? element("p", { class: "errors" }, `Error against the exact solution: ${scientific(error.l2, 4)} in L2, ${scientific(number(error.h1), 4)} in H1.`) : null,
     ],
   };

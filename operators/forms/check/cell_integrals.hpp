@@ -27,9 +27,11 @@ class FunctionOnGpu {
   FunctionOnGpu(const mesh::FunctionSpace& space, int quadrature);
   /// Bytes of GPU memory, with those of an integration.
   static std::int64_t bytes(const mesh::FunctionSpace& space, int quadrature);
-  /// True if a GPU, to which the function goes first, has integrals sooner than the processor.
+  /// True if a GPU, to which the function goes first, has integrals sooner than the processor. It has none of a body of
+  /// revolution.
   static bool pays(const mesh::FunctionSpace& space) {
     constexpr std::int64_t entries = 4'000'000;
+    if (space.mesh().axisymmetric) return false;
     return std::int64_t{space.mesh().cell_count()} * space.dofs_per_cell() >= entries;
   }
 

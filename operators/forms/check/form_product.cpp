@@ -96,7 +96,7 @@ class CellProducts {
       Lanes g[d];
       if (q == 0 || !cells_.affine()) determinant = cells_.cofactors(q, c);
       const bool is_tensor = diffusion_.is_tensor();
-      Lanes scale = cells_.weights()[q] / determinant;
+      Lanes scale = cells_.weight(q) / determinant;
       if (!is_tensor) scale *= *diffusion_[q];
       for (int i = 0; i < d; ++i) {
         g[i] = Lanes{};
