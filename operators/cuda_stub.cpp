@@ -40,7 +40,7 @@ bool built_with_cuda() { return false; }
 std::vector<DeviceProperties> cuda_devices() { return {}; }
 void choose_cuda_device(int number) {
   throw std::runtime_error("cuda:" + std::to_string(number) +
-                           " was asked for, but there is none: this build has no CUDA");
+                           " was requested, but there is no GPU: this build has no CUDA");
 }
 std::optional<int> cuda_device_in_use(std::string* reason) {
   if (reason != nullptr) *reason = "this build has no CUDA";

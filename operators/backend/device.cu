@@ -113,15 +113,15 @@ std::vector<DeviceProperties> cuda_devices() {
 void choose_cuda_device(int number) {
   if (in_use == number) return;
   const std::string name = "cuda:" + std::to_string(number);
-  if (in_use) throw std::runtime_error(name + " was asked for, but cuda:" + std::to_string(*in_use) + " is in use");
+  if (in_use) throw std::runtime_error(name + " was requested, but cuda:" + std::to_string(*in_use) + " is in use");
   std::string reason;
   const int count = count_devices(reason);
   if (number >= count)
-    throw std::runtime_error(name + " was asked for, but " +
+    throw std::runtime_error(name + " was requested, but " +
                              (count == 0 ? "there is none: " + reason
                                          : "the last GPU of this machine is cuda:" + std::to_string(count - 1)));
   if (const std::string why = try_device(number); !why.empty())
-    throw std::runtime_error(name + " was asked for, but it cannot be used: " + why);
+    throw std::runtime_error(name + " was requested, but it cannot be used: " + why);
   in_use = number;
 }
 

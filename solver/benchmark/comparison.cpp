@@ -48,9 +48,9 @@ void note(const Agreement& found, BenchmarkResult& row) {
   if (found.holds()) return;
   row.outcome = Outcome::disagrees;
   row.reason = std::isinf(found.difference)
-                   ? "its product has entries that are not finite, or not 0 where nothing is added up"
+                   ? "its product has entries that are not finite, or are not 0 in empty rows"
                    : fmt::format(
-                         "its product differs from the reference by {:.1e} of the terms that are added up; rounding "
+                         "its product differs from the reference by {:.1e} of the sum of its terms; rounding "
                          "explains {:.1e}",
                          found.difference, found.bound);
 }

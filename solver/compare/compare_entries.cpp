@@ -37,7 +37,7 @@ std::vector<Device> devices_of(const std::vector<std::string>& names, const std:
 }
 
 std::string why_not_applicable(const OperatorDescription& row, Device device, bool matrix_only) {
-  if (matrix_only && row.needs != operators::Needs::matrix) return "it is made from a mesh, and here is only a matrix";
+  if (matrix_only && row.needs != operators::Needs::matrix) return "it needs a mesh, and there is only a matrix";
   if (device == Device::host && !row.host()) return "it has no version for the CPU";
   if (device == Device::cuda && !row.cuda) return "it has no version for the GPU";
   return "";
@@ -74,7 +74,7 @@ std::vector<BenchmarkEntry> choose_entries(const CompareChoice& choice, const Co
     }
   if (!any)
     throw InputError(entries.empty() ? std::string("no operator of this build applies")
-                                     : fmt::format("none of the chosen operators applies; of {}, {}",
+                                     : fmt::format("none of the chosen operators applies; {}: {}",
                                                    entries.front().op.name, entries.front().not_applicable));
   return entries;
 }

@@ -30,7 +30,7 @@ template <std::floating_point T>
 void Preconditioner<T>::apply(const MultiVector<T>& r, MultiVector<T>& z) const {
   operators::check_operands("a preconditioner", size_, device_, r, z);
   if (r.stride() != z.stride())
-    throw std::invalid_argument("what a preconditioner is applied to and its result must have as many columns");
+    throw std::invalid_argument("a preconditioner's argument and result must have the same number of columns");
   solve_columns(r, z);
 }
 

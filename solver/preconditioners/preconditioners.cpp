@@ -174,7 +174,8 @@ PreconditionerDecision decide_preconditioner(std::int64_t unknowns, std::int64_t
     return {"tensor", "tensor, which solves the problem at once, as it is separable on a box"};
   const std::int64_t least = least_for_multigrid(form, loads, device);
   if (unknowns < least)
-    return {"jacobi", fmt::format("jacobi, as below {} unknowns making levels takes longer than they save", least)};
+    return {"jacobi",
+            fmt::format("jacobi, as below {} unknowns the set-up of multigrid takes longer than it saves", least)};
   return {"multigrid", "multigrid, whose iterations do not grow with the number of unknowns"};
 }
 

@@ -24,9 +24,9 @@ OperatorDecision for_few_products(const PredictionInput& of, bool at_once, bool 
              has_matrix = name == "boomeramg" ||
                           (name == "multigrid" && (begins_with_matrix || (at_once && of.device == Device::host)));
   if (has_matrix && is_assembled)
-    return take(operator_of_options, fmt::format("{} needs few products and its levels share the matrix", name));
+    return take(operator_of_options, fmt::format("{} needs few products, and its levels share the matrix", name));
   return take("matrix-free", name == "multigrid"
-                                 ? "multigrid needs few products and its levels share the tables of cells"
+                                 ? "multigrid needs few products, and its levels share the tables of cells"
                                  : fmt::format("{} needs few products", name));
 }
 
@@ -52,8 +52,9 @@ OperatorDecision for_one_on_gpu(const PredictionInput& of, bool is_assembled) {
     return take(operator_of_options, "a persistent kernel iterates on a matrix of this size");
   if (!is_tensor && space.degree() == 1 && is_assembled)
     return take(in_plane ? "sell" : operator_of_options,
-                "the GPU assembles and reads a matrix of degree 1 sooner than element matrices");
-  return take("matrix-free", "on a GPU it is made soonest, and multiplies sooner than matrices are read");
+                "on a GPU, assembling and reading a matrix of degree 1 takes less time than element matrices do");
+  return take("matrix-free",
+              "on a GPU its set-up is the shortest, and its product takes less time than reading a matrix");
 }
 
 OperatorDecision for_one_on_host(const PredictionInput& of) {
@@ -62,10 +63,11 @@ OperatorDecision for_one_on_host(const PredictionInput& of) {
   const mesh::CellShape shape = space.mesh().shape;
   const int shortest = mesh::is_tensor(shape) ? (space.mesh().dimension() == 2 ? 1 : 0) : 2;
   if (of.loop == CgLoop::fused) return take("matrix-free", "its products are fused with the vector kernels of CG");
-  if (space.degree() <= shortest) return take("sell", "short rows of a matrix are multiplied sooner than cells");
+  if (space.degree() <= shortest)
+    return take("sell", "a product with short rows of a matrix takes less time than one over cells");
   if (shape == mesh::CellShape::tetrahedron && of.form->unknowns <= few)
     return take("lma-gather", "caches hold the element matrices of so few unknowns");
-  return take("matrix-free", "cells are multiplied sooner than long rows of a matrix are read");
+  return take("matrix-free", "a product over cells takes less time than reading long rows of a matrix");
 }
 
 }  // namespace

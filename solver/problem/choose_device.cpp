@@ -24,7 +24,7 @@ void require_gpu(std::string_view device) {
     }
   std::string reason;
   if (!operators::cuda_device_in_use(&reason))
-    throw MachineError(fmt::format("device cuda was asked for, but there is none: {}", reason));
+    throw MachineError(fmt::format("device cuda was requested, but there is no GPU: {}", reason));
 }
 
 operators::Device device_named(std::string_view device) {

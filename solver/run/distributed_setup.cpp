@@ -140,7 +140,7 @@ Device choose_shared_device(const SolverChoice& solver, const DistributionChoice
     if (!asked) return on_host();
     std::string reason = "another process has none";
     operators::cuda_device_in_use(&reason);
-    throw MachineError(fmt::format("device cuda was asked for, but there is none: {}", reason));
+    throw MachineError(fmt::format("device cuda was requested, but there is no GPU: {}", reason));
   }
   if (const int allowed = distribution.processes_per_gpu; gpus.most > allowed) {
     const std::string counts =

@@ -67,7 +67,7 @@ OperatorChoice with_cached_tuning(const SolverChoice& solver, const Problem& pro
     timed(record.seconds.assembly, [&] { return maker.need_of(with); });
   } catch (const InputError& error) {
     record.warnings.push_back(
-        fmt::format("tuning that was kept of {} is ignored, since it does not fit: {}", op.name, error.what()));
+        fmt::format("the stored tuning of {} is ignored, since it does not fit: {}", op.name, error.what()));
     return op;
   }
   kept = std::move(found.kept);

@@ -174,7 +174,7 @@ class Solve {
   }
   void take_jacobi() {
     solver_.preconditioner.name = record_.preconditioner.name = "jacobi";
-    record_.why_preconditioner = "jacobi, as there is no memory for the levels of multigrid";
+    record_.why_preconditioner = "jacobi, since memory is too small for the levels of multigrid";
     record_.loads.clear();
   }
 

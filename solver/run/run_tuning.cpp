@@ -34,7 +34,7 @@ bool may_be_persistent(const SolverChoice& solver) {
 namespace {
 
 constexpr std::string_view nothing_is_open =
-    "nothing is open: the case states the options, the operator has none here, or there is no memory to try others";
+    "no option was tried: the case states them, the operator has none here, or memory is too small to try others";
 constexpr std::int64_t most_products_tried = 200;  // more than a complete search needs
 constexpr std::int64_t vectors_handed_over = 12;   // of CG and of the state passed from one loop to the next
 constexpr double part_of_solve = 0.01, seconds_at_least = 5e-3;  // cost that tuning may have (solver.tune: auto)
@@ -48,7 +48,7 @@ std::string selection(const Search& search, const operators::Options& best) {
       fmt::format("{} products of CG with {} settings", search.products().size(), search.tried().size());
   if (!search.decided()) return "CG was over before anything was decided";
   if (search.tried().size() == 1)
-    return fmt::format("nothing was tried: no other setting was worth its cost beside {} a product",
+    return fmt::format("no option was tried: beside {} a product, none was expected to pay for its trial",
                        duration(start.least()));
   const std::string stays = listed(options_of(search.start(), search.options(), {}));
   if (search.best_tried() == 0) return fmt::format("{}: none beats {} beyond the noise", so_many, stays);

@@ -107,8 +107,9 @@ AllCached all_cached_tuning() {
     for (const ordered_json& entry : json.at("tuning")) kept.all.push_back(from_json(entry));
   } catch (const std::exception&) {
     kept.all.clear();
-    kept.warning = fmt::format("tuning that was kept is ignored: {} is damaged, or of another version of femcg",
-                               in_quotes(path.string()));
+    kept.warning =
+        fmt::format("the stored tuning is ignored: {} is damaged, or was written by another version of femcg",
+                    in_quotes(path.string()));
   }
   return kept;
 }
@@ -123,14 +124,14 @@ FoundTuning cached_tuning(const TuningKey& key) {
   const auto elsewhere =
       std::ranges::find_if(kept.all, [&](const CachedTuning& each) { return same_but_for_device(each.key, key); });
   if (elsewhere != kept.all.end())
-    found.warning = fmt::format("tuning that was kept of {} is ignored: it is of another device, {}", key.op,
+    found.warning = fmt::format("the stored tuning of {} is ignored: it was measured on another device, {}", key.op,
                                 device_text(elsewhere->key));
   return found;
 }
 
 std::string cache_tuning(const CachedTuning& found) {
   const fs::path file = tuning_file();
-  if (file.empty()) return "what tuning finds is for this run alone: there is no home folder to keep it in";
+  if (file.empty()) return "results of tuning are not stored: there is no home folder";
   try {
     AllCached kept = all_cached_tuning();
     std::erase_if(kept.all, [&](const CachedTuning& each) { return each.key == found.key; });
@@ -140,14 +141,14 @@ std::string cache_tuning(const CachedTuning& found) {
     write_cached(file, to_text(ordered_json{{"schema", schema}, {"tuning", std::move(entries)}}));
     return "";
   } catch (const std::exception&) {
-    return fmt::format("what tuning finds is for this run alone: {} cannot be written", in_quotes(file.string()));
+    return fmt::format("results of tuning are not stored: {} cannot be written", in_quotes(file.string()));
   }
 }
 
 std::string cached_tuning_text() {
   const AllCached kept = all_cached_tuning();
   if (!kept.warning.empty()) return kept.warning + "\n";
-  if (kept.all.empty()) return "no tuning is kept: femcg run with solver.tune: on keeps what it finds\n";
+  if (kept.all.empty()) return "no tuning is stored; femcg run with solver.tune: on stores its results\n";
   std::string text = fmt::format("tuning kept in {}\n", in_quotes(tuning_file().string()));
   for (const CachedTuning& each : kept.all) {
     const std::string given = each.key.given.empty() ? "" : fmt::format(" with {}", listed(each.key.given));

@@ -87,7 +87,7 @@ Operator<T>* TuningOperator<T>::made_for(const Setting& setting) const {
   }
   double seconds = 0;
   try {
-    if (!means_.make) throw std::invalid_argument("what the operator was made from is no longer there");
+    if (!means_.make) throw std::invalid_argument("the data that the operator was made from have been released");
     std::unique_ptr<Operator<T>>& made = made_[wanted];
     made = timed(seconds, [&] { return means_.make(options_of(setting, search_.options(), means_.given)); });
     launched_[made.get()] = setting;

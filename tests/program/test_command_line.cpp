@@ -178,7 +178,7 @@ TEST_CASE("a GPU whose number no machine has is status 3") {
     const Result result =
         program_run(std::string(command) + " $cases/minimal.yaml --set equation.source=1 --device cuda:999");
     CHECK(result.status == 3);
-    CHECK(result.err.starts_with("femcg: device cuda:999 was asked for, but "));
+    CHECK(result.err.starts_with("femcg: device cuda:999 was requested, but "));
     CHECK(lines(result.err) == 1);
   }
 }
@@ -188,7 +188,7 @@ TEST_CASE("a run on a GPU that is not there, on this machine or in this build, i
   CHECK(no_gpu.status == 3);
   CHECK(no_gpu.out.empty());
   CHECK(lines(no_gpu.err) == 1);
-  CHECK(no_gpu.err.starts_with("femcg: device cuda was asked for, but there is none: "));
+  CHECK(no_gpu.err.starts_with("femcg: device cuda was requested, but there is no GPU: "));
 }
 
 TEST_CASE("Ctrl-C, SIGTERM and a closed terminal end a run in order, with what it has") {
@@ -225,7 +225,7 @@ TEST_CASE("a signal before there is anything to store ends the program at once, 
       "../.. && export XDG_CACHE_HOME=$PWD/cache && $femcg run $cases/minimal.yaml --set equation.source=1 --set "
       "solver.operator=auto --quiet --output made && $femcg info --tuning && ls -l cache/femcg | grep -c ^p");
   CHECK(cache.status == 0);
-  CHECK(contains(cache.out, "is damaged, or of another version"));
+  CHECK(contains(cache.out, "is damaged, or was written by another version"));
   CHECK(cache.out.ends_with("3\n"));
 }
 

@@ -188,7 +188,7 @@ TEST_CASE("what is wrong with a comparison is one sentence and status 2, before 
   check_refused("compare" + square + "--baseline $cases/minimal.yaml", "minimal.yaml: this is no compare.json");
   check_refused("matrix", "a matrix is missing, such as femcg matrix FILE.mtx");
   check_refused("matrix $matrices/laplace.mtx --operators slel", "unknown operator 'slel'; did you mean 'sell'?");
-  check_refused("matrix $matrices/laplace.mtx --operators matrix-free", "it is made from a mesh");
+  check_refused("matrix $matrices/laplace.mtx --operators matrix-free", "it needs a mesh");
   check_refused("matrix $matrices/laplace.mtx --precision half", "--precision must be double, single or single,double");
   check_refused("matrix $matrices/laplace.mtx --order rcm",
                 "--order must be given or reverse-cuthill-mckee, not 'rcm'");
@@ -212,7 +212,7 @@ TEST_CASE("a GPU that is asked for and not there is status 3" * needs_no_gpu()) 
       const Result no_gpu = program_run(command + quick + " --device " + devices);
       CHECK(no_gpu.status == 3);
       CHECK(lines(no_gpu.err) == 1);
-      CHECK(no_gpu.err.starts_with("femcg: device cuda was asked for, but there is none: "));
+      CHECK(no_gpu.err.starts_with("femcg: device cuda was requested, but there is no GPU: "));
     }
 }
 
@@ -416,7 +416,7 @@ TEST_CASE("both precisions, in the order of all tables; what does not fit in sin
   CHECK(both.records[0]["operator"]["precision"] == "single");
   CHECK(both.records[2]["operator"]["precision"] == "double");
   CHECK(both.of("matrix-free")["comparison"]["status"] == "not applicable");
-  CHECK(contains(both.printed.out, "matrix-free       not applicable: it is made from a mesh"));
+  CHECK(contains(both.printed.out, "matrix-free       not applicable: it needs a mesh"));
   const std::string large = matrix_file("large.mtx", "coordinate real general", "1 1 1\\n1 1 1e60\\n");
   const Comparison half(large + "$femcg matrix large.mtx --operators csr --precision double,single" + quick);
   CHECK(half.records[0]["comparison"]["reason"] ==

@@ -358,7 +358,7 @@ TEST_CASE("without memory for the levels of multigrid auto takes Jacobi, and say
   const tests::Result automatic = tests::shell(run + cube);
   INFO(automatic.err);
   CHECK(automatic.status == 0);
-  CHECK(tests::contains(automatic.out, "auto: jacobi, as there is no memory for the levels of multigrid"));
+  CHECK(tests::contains(automatic.out, "auto: jacobi, since memory is too small for the levels of multigrid"));
 }
 
 TEST_CASE("more right-hand sides than fit end in a sentence, and fewer are timed" * limits_addresses()) {

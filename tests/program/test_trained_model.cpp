@@ -9,8 +9,8 @@
 #include <numeric>
 #include <set>
 
-#include "solver/prediction/training/benchmark_matrices.hpp"
 #include "solver/prediction/models/regression.hpp"
+#include "solver/prediction/training/benchmark_matrices.hpp"
 #include "tests/program.hpp"
 
 using namespace femcg;
@@ -236,15 +236,15 @@ TEST_CASE("a model predicts what it was not trained on, and comes back from its 
   }
 }
 
-TEST_CASE("a model that is trained is shown beside the bandwidth model, and one that cannot be used is left aside") {
+TEST_CASE("a model that is trained is shown beside the bandwidth model, and one that cannot be used is ignored") {
   const std::string begin =
       "export XDG_CACHE_HOME=$PWD/cache OMP_NUM_THREADS=1; kept=cache/femcg/trained_models.json\n"
       "train='$femcg predict --train --device cpu --training-seconds 0.1 --precision double'\n"
       "show=\"$femcg predict $cases/minimal.yaml --device cpu\"\n";
-  const tests::Result used =
-      shell(begin +
-            "$femcg info; for attempt in 1 2 3 4 5; do eval $train 2> left_out; grep -q 'took the processor' left_out || "
-            "break; done; $femcg info; $show --measure; $show --operator sell");
+  const tests::Result used = shell(
+      begin +
+      "$femcg info; for attempt in 1 2 3 4 5; do eval $train 2> left_out; grep -q 'took the processor' left_out || "
+      "break; done; $femcg info; $show --measure; $show --operator sell");
   CAPTURE(used.err);
   CHECK(contains(used.out, "cpu model       not calibrated: femcg predict --train\n"));
   CHECK(contains(used.out, "cpu model       calibrated with every operator\n"));
@@ -259,17 +259,18 @@ rm $kept; mkdir $kept; $show >> shown; rmdir $kept; $show >> shown; grep -c '^  
 XDG_CACHE_HOME=relative HOME= eval $train >> made; XDG_CACHE_HOME=/dev/null eval $train >> made; ls relative)");
   CHECK(contains(others.out, "4\n"));
   CHECK(contains(others.err,
-                 "note: the trained model that is kept is of something else (femcg 0.0, another one, 1 threads, double "
-                 "precision) and left aside; femcg predict --train makes one of this device (femcg "));
-  CHECK(
-      contains(others.err,
-               "note: the calibration that is kept is of something else (femcg 0.0, another one, 1 threads, registers "
-               "of "));
-  CHECK(contains(others.err, "note: the trained model in '"));
-  CHECK(contains(others.err, "is damaged and left aside; femcg predict --train makes it anew\n"));
-  CHECK(contains(others.err, "note: the trained model is not kept: there is no home folder to keep it in\n"));
+                 "note: the stored trained model is ignored, since it was made for another setting (femcg 0.0, another "
+                 "one, 1 threads, double "
+                 "precision); femcg predict --train makes one for this one (femcg "));
   CHECK(contains(others.err,
-                 "note: the trained model is not kept: '/dev/null/femcg/trained_models.json' cannot be written\n"));
+                 "note: the stored calibration is ignored, since it was made for another setting (femcg 0.0, another "
+                 "one, 1 threads, registers "
+                 "of "));
+  CHECK(contains(others.err, "note: the trained model in '"));
+  CHECK(contains(others.err, "is ignored: it is damaged; femcg predict --train makes a new one\n"));
+  CHECK(contains(others.err, "note: the trained model is not stored: there is no home folder\n"));
+  CHECK(contains(others.err,
+                 "note: the trained model is not stored: '/dev/null/femcg/trained_models.json' cannot be written\n"));
 }
 
 TEST_CASE("what does not go with training or evaluating is refused") {

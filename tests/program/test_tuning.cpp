@@ -324,7 +324,7 @@ TEST_CASE("what is kept is found again for the same device, operator, degree, ce
   for (const FoundTuning& elsewhere :
        {changed([](TuningKey& k) { k.device = "another"; }), changed([](TuningKey& k) { k.threads = 8; })}) {
     CHECK_FALSE(elsewhere.kept);
-    CHECK(contains(elsewhere.warning, "is ignored: it is of another device, a processor with 2 threads"));
+    CHECK(contains(elsewhere.warning, "is ignored: it was measured on another device, a processor with 2 threads"));
   }
 }
 
@@ -348,7 +348,7 @@ TEST_CASE("a damaged file is as good as none, and the next find takes its place"
     std::ofstream(tuning_file()) << damaged;
     const FoundTuning found = cached_tuning(key);
     CHECK_FALSE(found.kept);
-    CHECK(contains(found.warning, "tuning that was kept is ignored: "));
+    CHECK(contains(found.warning, "the stored tuning is ignored: "));
     CHECK(contains(found.warning, "is damaged"));
   }
   CHECK(cache_tuning({key, {{"sigma", "512"}}, 1e-3, 2e-3, 1000}).empty());
@@ -425,7 +425,7 @@ TEST_CASE("options that the case states are not changed, and what cannot be tune
   for (const auto& setting : given["tuning"]["tried"]) CHECK_FALSE(setting["options"].contains("C"));
   CHECK(given["operator"]["chosen"]["C"] == 16);
   const auto all = result_of("--set 'solver.operator={name: sell, C: 16, sigma: 512}' --set solver.tune=on");
-  CHECK(contains(all["tuning"]["why"].get<std::string>(), "nothing is open"));
+  CHECK(contains(all["tuning"]["why"].get<std::string>(), "no option was tried"));
   CHECK_FALSE(result_of("--operator sell --set solver.tune=off").contains("tuning"));
   CHECK_FALSE(result_of("--operator csr").contains("tuning"));
 }
@@ -455,11 +455,10 @@ TEST_CASE("tuning solves several loads, restarts with a preconditioner that is n
 TEST_CASE("a cache folder that is damaged, read-only or not there is one sentence, and the run goes on") {
   const std::string run = "$femcg run" + square + "--operator sell --set solver.tune=on";
   for (const auto& [before, sentence] :
-       {std::pair{"export XDG_CACHE_HOME=relative HOME=\n",
-                  "what tuning finds is for this run alone: there is no home"},
-        std::pair{"export XDG_CACHE_HOME=/dev/null\n", "what tuning finds is for this run alone: '/dev/null"},
+       {std::pair{"export XDG_CACHE_HOME=relative HOME=\n", "results of tuning are not stored: there is no home"},
+        std::pair{"export XDG_CACHE_HOME=/dev/null\n", "results of tuning are not stored: '/dev/null"},
         std::pair{"export XDG_CACHE_HOME=$PWD/cache; mkdir -p cache/femcg; echo '{' > cache/femcg/tuning.json\n",
-                  "tuning that was kept is ignored: "}}) {
+                  "the stored tuning is ignored: "}}) {
     CAPTURE(before);
     const tests::Result result = shell(before + run);
     CHECK(result.status == 0);
@@ -468,7 +467,7 @@ TEST_CASE("a cache folder that is damaged, read-only or not there is one sentenc
     CHECK(result.out.find(sentence, at + 1) == std::string::npos);
     CHECK(contains(result.out, "converged"));
   }
-  CHECK(contains(shell(own_cache + "$femcg info --tuning").out, "no tuning is kept"));
+  CHECK(contains(shell(own_cache + "$femcg info --tuning").out, "no tuning is stored"));
 }
 
 TEST_CASE("values of solver.tune that are none are refused in one sentence") {

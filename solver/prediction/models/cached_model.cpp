@@ -44,7 +44,7 @@ std::string key_of_calibration(Device device) {
 /// Caches a model; returns a warning if that fails, else "".
 std::string keep(const std::string& key, const ordered_json& model) {
   const fs::path path = trained_models_file();
-  if (path.empty()) return "the trained model is not kept: there is no home folder to keep it in";
+  if (path.empty()) return "the trained model is not stored: there is no home folder";
   try {
     ordered_json all = cached_models(path).value_or(ordered_json::object());
     if (!all.is_object()) all = ordered_json::object();
@@ -52,7 +52,7 @@ std::string keep(const std::string& key, const ordered_json& model) {
     write_cached(path, all.dump(-1, ' ', false, ordered_json::error_handler_t::replace) + "\n");
     return "";
   } catch (const std::exception&) {
-    return fmt::format("the trained model is not kept: {} cannot be written", in_quotes(path.string()));
+    return fmt::format("the trained model is not stored: {} cannot be written", in_quotes(path.string()));
   }
 }
 
@@ -66,13 +66,13 @@ std::string first_key(const ordered_json& all, const Condition& holds) {
 
 std::string of_something_else(std::string_view what, const std::string& other, const std::string& key) {
   return fmt::format(
-      "the {} that is kept is of something else ({}) and left aside; femcg predict --train makes one of "
-      "this device ({})",
+      "the stored {} is ignored, since it was made for another setting ({}); femcg predict --train makes one for this "
+      "one ({})",
       what, other, key);
 }
 
 std::string damaged(const fs::path& path) {
-  return fmt::format("the trained model in {} is damaged and left aside; femcg predict --train makes it anew",
+  return fmt::format("the trained model in {} is ignored: it is damaged; femcg predict --train makes a new one",
                      in_quotes(path.string()));
 }
 

@@ -139,7 +139,7 @@ Rates rates_of(Device device) {
   try {
     rates.reads = cached_or_measured_reads(rates);
   } catch (const std::bad_alloc&) {  // the copy bandwidth replaces them
-    rates.warnings.emplace_back("how fast memory is read was not measured: out of memory");
+    rates.warnings.emplace_back("the read bandwidth was not measured: out of memory");
   }
   rates.flops = kept_or(in_registers("multiply-adds"), device, rates, measure_flops);
   return rates;
