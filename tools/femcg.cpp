@@ -173,7 +173,7 @@ void add_mesh_options(CLI::App& command, CommandLine& line) {
   command.add_option("--order", line.order_of_cells, "mesh.order: geometric order of the cells, for geometry")
       ->type_name("N");
   command
-      .add_option("--unit", line.unit, "mesh.unit: of the file's coordinates: m, mm, cm, in, ...; see cases/README.md")
+      .add_option("--unit", line.unit, "mesh.unit: of the file's coordinates: m, mm, cm, in, ...; see cases/case_file.md")
       ->type_name("NAME");
   add_set_option(command, line);
   add_common_options(command, line);

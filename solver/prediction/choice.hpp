@@ -13,7 +13,7 @@ struct OperatorDecision {
   std::string why = {};
 };
 
-/// Decision of auto, by a rule in place of measured speeds (tables in cases/h200 and cases/README.md), for a problem of
+/// Decision of auto, by a rule in place of measured speeds (tables in cases/h200 and cases/predicting.md), for a problem of
 /// which each of `processes` has one part; `of.iterations` and `of.available` are not read.
 ///
 /// With multigrid and other preconditioners that leave few products: csr where their levels share a matrix, else
