@@ -14,7 +14,7 @@ from pathlib import Path
 
 BIBLIOGRAPHY = "tools/references.bib"
 SUFFIXES = {".cpp", ".hpp", ".cu", ".cuh", ".h", ".py", ".js", ".md", ".yaml", ".geo", ".txt", ".html", ""}
-SKIPPED = re.compile(r"build/|results/|cases/h200/(?!README)|tests/check_references\.py|LICENSE|.*package-lock\.json")
+SKIPPED = re.compile(r"build/|results/|cases/h200/(?!.*\.md)|tests/check_references\.py|LICENSE|.*package-lock\.json")
 
 NAME = r"(?:van der |van )?[A-Z][A-Za-z'-]+"
 SOURCE = re.compile(rf"\b({NAME}(?:, {NAME})*(?:,? (?:&|and) {NAME})?(?: et al\.)?),? \(?((?:19|20)\d\d)\b(?![-/:.]\d)")
