@@ -10,7 +10,8 @@ namespace femcg::operators {
 
 namespace {
 
-/// Of the process, as the libraries are that it has loaded. With room for all that may come, so that no row moves.
+/// The catalogue with the operators of the libraries that this process has loaded; it has room for all that may come,
+/// so that no row moves.
 std::vector<OperatorDescription>& all_operators() {
   static std::vector<OperatorDescription> all = [] {
     const auto own = own_operators();

@@ -40,7 +40,7 @@ CsrMatrix<T> on_gpu(const CsrMatrix<T>& matrix) {
           copied(matrix.values, Device::cuda)};
 }
 
-/// What all operators of one row have in common.
+/// Data that all operators of one row share.
 struct PluginRow {
   femcg_operator functions;
   std::string file;

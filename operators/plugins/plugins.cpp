@@ -42,7 +42,7 @@ void watch_exits(const std::string& file, int status) {
   status_on_exit = status;
 }
 
-/// What the loader has to say, without the file that it says first.
+/// The loader's message, without the file that it begins with.
 std::string last_failure(const std::string& file) {
   const char* said = dlerror();
   const std::string text = said != nullptr ? said : "the loader does not say why";

@@ -249,7 +249,7 @@ class CusparseCsr final : public CusparseOperator<T> {
     if (!prepare(way_, x, y)) throw std::runtime_error("cuSPARSE has no product with several vectors");
     stride_ = x.stride();
   }
-  /// Whether cuSPARSE has it for such indices, and there is memory for it.
+  /// Prepares a way of the product; false if cuSPARSE lacks it for these indices, or memory does.
   bool prepare(const Way& way, const MultiVector<T>& x, const MultiVector<T>& y) const {
     const std::int64_t turned = way.order == CUSPARSE_ORDER_COL ? x.rows() * x.stride() : 0;
     turned_x_ = {};

@@ -8,7 +8,7 @@
 
 namespace femcg::operators {
 
-/// Where the entries of a matrix go in slices of `height` rows (Monakov et al. 2010): entry k of a slice's rows before
+/// Places of a matrix's entries in slices of `height` rows (Monakov et al. 2010): entry k of a slice's rows before
 /// entry k + 1, rows padded to the longest of their slice.
 struct SliceLayout {
   std::int64_t height = 1;
