@@ -139,9 +139,7 @@ std::vector<std::int32_t> cells_with_jumps(const BilinearForm& form, const JumpR
   }
   std::vector<char> is_one(static_cast<std::size_t>(form.cells()), 0);
   for_each_cell_diffusion(form, [&](std::int32_t cell, std::span<const double> values) {
-    std::vector<double> least(values.size() / form.diffusion.entries);
-    for (std::size_t q = 0; q < least.size(); ++q)
-      least[q] = least_eigenvalue(&values[q * form.diffusion.entries], form.diffusion.entries);
+    const std::vector<double> least = least_eigenvalues(values, form.diffusion.entries);
     is_one[cell] = range.contains(least.data(), static_cast<int>(least.size())) ? 1 : 0;
   });
   return mesh::collect<std::int32_t>(form.cells(), [&](std::int64_t cell, std::vector<std::int32_t>& found) {

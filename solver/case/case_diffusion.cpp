@@ -1,12 +1,8 @@
 #include "solver/case/case_diffusion.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <utility>
-
-#include "solver/case/case_output.hpp"
-#include "solver/messages/error.hpp"
+#include <array>
+#include <string>
 
 namespace femcg::solver {
 

@@ -62,6 +62,12 @@ void check_on_device(const Solved& on_host, const solver::Case& resolved, const 
   }
 }
 
+/// Quantities of a case's solution, at its probes too.
+solver::Quantities measured(const Solved& solved, const solver::Case& resolved, const mesh::Mesh& mesh) {
+  return solver::measure(*solved.problem, solved.problem->loads().front(),
+                         solver::locate_probes(resolved.output.probes, mesh), solved.dofs);
+}
+
 }  // namespace
 
 TEST_CASE("on a disk the geometry's order limits the rate: u = 1 - r^2 with cells of order g and degree 4" *
@@ -168,9 +174,7 @@ TEST_CASE("a keyway weakens a shaft by a little" * needs_gmsh()) {
   CHECK(mesh.order == 2);
   const Solved solved = solve(resolved, mesh, "csr", tolerance);
   check_on_device(solved, resolved, mesh);
-  const solver::Quantities quantities =
-      solver::measure(*solved.problem, solved.problem->loads().front(),
-                      solver::locate_probes(resolved.output.probes, mesh), solved.dofs);
+  const solver::Quantities quantities = measured(solved, resolved, mesh);
   // A full circle of radius 1 has u(0) = 1/2 and integral pi / 4: a keyway reduces both slightly.
   CHECK(quantities.maximum < 0.5);
   CHECK(quantities.maximum > 0.4);
@@ -183,9 +187,7 @@ TEST_CASE("a furnace's wall behind wool and steel: thermal resistances in series
   const mesh::Mesh mesh = solver::make_mesh(resolved.mesh);
   const Solved solved = solve(resolved, mesh, "csr", tolerance);
   check_on_device(solved, resolved, mesh);
-  const solver::Quantities quantities =
-      solver::measure(*solved.problem, solved.problem->loads().front(),
-                      solver::locate_probes(resolved.output.probes, mesh), solved.dofs);
+  const solver::Quantities quantities = measured(solved, resolved, mesh);
   const double outside = 0.05 / 0.06 + 0.003 / 45 + 1.0 / 10,
                heat = (1200 - 25) / (1.0 / 50 + 0.23 / 1.2 + outside);  // through a square metre
   CHECK(quantities.flux.at("left") == doctest::Approx(heat).epsilon(1e-9));
@@ -203,9 +205,7 @@ TEST_CASE("an insulated pipe, a body of revolution: thermal resistances of shell
   const mesh::Mesh mesh = solver::make_mesh(resolved.mesh);
   const Solved solved = solve(resolved, mesh, "csr", tolerance);
   check_on_device(solved, resolved, mesh);
-  const solver::Quantities quantities =
-      solver::measure(*solved.problem, solved.problem->loads().front(),
-                      solver::locate_probes(resolved.output.probes, mesh), solved.dofs);
+  const solver::Quantities quantities = measured(solved, resolved, mesh);
   const double two_pi_length = 2 * M_PI * 0.2, outside = std::log(0.106 / 0.056) / 0.04 + 1 / (10 * 0.106),
                heat = two_pi_length * (90 - 20) / (1 / (1000 * 0.05) + std::log(0.056 / 0.05) / 50 + outside);
   CHECK(quantities.flux.at("water") == doctest::Approx(heat).epsilon(2e-6));
